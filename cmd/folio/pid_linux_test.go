@@ -28,6 +28,7 @@ func commandsOf(pid string) [][]string {
 		{"inspect", "inspect", "--goroutines", pid},
 		{"watch", "leaks", "--duration", "1s", pid},
 		{"collapse", "collapse", "--dry-run", pid},
+		{"set", "set", pid},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,40 +25,40 @@ type setFlags struct {
 	given          *pflag.FlagSet
 }
 
-const setLong = `Set GOGC and GOMEMLIMIT of Go programs that run, from outside: without a restart, and
-without stopping them. Without a setting, show what is in effect and where it comes from.
+const setLong = `Change GOGC and GOMEMLIMIT of running Go programs, without a restart and without
+stopping them. Without a setting, show the settings in effect and where they come from.
 
-What debug.SetGCPercent and debug.SetMemoryLimit set in the process is written there, by
-the layout of its runtime (Go 1.21 to 1.27, stripped or not), after a check that it is what
-it should be, and read back. It holds at once: the next GC cycle begins by the new goal.
+The change takes effect at once, as with debug.SetGCPercent and debug.SetMemoryLimit in the
+program: the next GC cycle starts by the new heap goal. Supported: Go 1.21 to 1.27, amd64
+and arm64, stripped or not. A process whose memory does not look as expected is refused.
 
-With --for, and at ctrl-C, what was before is put back, by another process if this one is
-killed. Without, it stays until the program ends. What the program sets itself meanwhile is
-left to it. GOGC=off needs a limit.
+With --for, the settings are restored when the time is up, on ctrl-C, and if folio is
+killed. Otherwise they stay until the program ends. Settings that the program changes
+itself are left alone. GOGC=off needs a memory limit.
 
-It needs the right to ptrace the process: your own processes, or CAP_SYS_PTRACE; with Yama
-(kernel.yama.ptrace_scope) 1 or more, CAP_SYS_PTRACE for all.
+You need the right to ptrace the process: run folio as its user (enough unless
+kernel.yama.ptrace_scope is 1 or more), or with CAP_SYS_PTRACE, for example with sudo.
 
-Exit codes: 0 set; 1 failed, and nothing was changed; 2 wrong use; 130 interrupted, and put
-back.`
+Exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage; 130 interrupted, settings
+restored.`
 
 func newSet(a *app) *cobra.Command {
 	f := &setFlags{}
 	cmd := &cobra.Command{
 		Use:   "set [flags] pid",
-		Short: "Set GOGC and GOMEMLIMIT of a process that runs",
+		Short: "Change GOGC and GOMEMLIMIT of a running program",
 		Long:  setLong,
 		Example: `  folio set 1234
   folio set --gogc 400 1234
   folio set --gogc off --memlimit 2GiB --for 10m 1234
   folio set --gogc 200 --name server
-  folio set --cgroup /sys/fs/cgroup/system.slice/orders.service`,
+  folio set --memlimit 512MiB --cgroup /sys/fs/cgroup/system.slice/orders.service`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.cgroup == "" && f.name == "" {
 				return onePID(true)(cmd, args)
 			}
 			if len(args) > 0 || f.cgroup != "" && f.name != "" {
-				return misusef("set: a process, or --name, or --cgroup: one of them")
+				return misusef("set: give one of a PID, --name and --cgroup")
 			}
 			return nil
 		},
@@ -65,11 +66,11 @@ func newSet(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	f.given = fs
-	fs.StringVar(&f.gogc, "gogc", "", "GOGC: `n` percent, or off")
+	fs.StringVar(&f.gogc, "gogc", "", "GOGC: `n` percent, or off (needs a memory limit)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT: a `size` such as 512MiB, or off")
-	fs.DurationVar(&f.duration, "for", 0, "put back what was before after this `duration`, or at ctrl-C (default: it stays)")
-	fs.StringVar(&f.cgroup, "cgroup", "", "the Go programs in the cgroup of this `directory`, and below it")
-	fs.StringVar(&f.name, "name", "", "the Go programs of this `name`")
+	fs.DurationVar(&f.duration, "for", 0, "restore the settings after this `duration`, or on ctrl-C (default: they stay)")
+	fs.StringVar(&f.cgroup, "cgroup", "", "all Go programs in this cgroup `directory` and below")
+	fs.StringVar(&f.name, "name", "", "all Go programs with this `name`")
 	usage.Positive(fs, "for")
 	cmd.AddCommand(&cobra.Command{
 		Use: "guard", Hidden: true,
@@ -80,11 +81,11 @@ func newSet(a *app) *cobra.Command {
 	return cmd
 }
 
-// change is what the flags ask for.
+// change returns the change that the flags ask for.
 func (f *setFlags) change() (c livegc.Change, err error) {
 	if f.given.Changed("gogc") {
 		if c.Percent, err = livegc.ParseGOGC(f.gogc); err != nil {
-			return c, fmt.Errorf("--gogc %w", err)
+			return c, fmt.Errorf("--gogc: %w", err)
 		}
 	}
 	if f.given.Changed("memlimit") {
@@ -93,7 +94,7 @@ func (f *setFlags) change() (c livegc.Change, err error) {
 		}
 	}
 	if f.duration > 0 && c.IsZero() {
-		return c, fmt.Errorf("--for %v: nothing is to be set: give --gogc or --memlimit", f.duration)
+		return c, fmt.Errorf("--for %v: no setting to change; add --gogc or --memlimit", f.duration)
 	}
 	return c, nil
 }
@@ -115,20 +116,22 @@ func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
 	}()
 	switch {
 	case err != nil:
-		return fmt.Errorf("set: %w", err)
+		return err
 	case c.IsZero():
 		return a.showSettings(all)
 	}
 	for _, p := range all {
 		if err := errors.Join(p.Check(c), p.Hold(), p.Plan(c)); err != nil {
-			return fmt.Errorf("set: %w", err)
+			return err
 		}
 	}
-	say := func(text string) error { return a.stdout.Line("%s", text) }
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	if f.duration == 0 {
-		return livegc.SetAll(all, nil, say)
+		if err := livegc.SetAll(all, nil); err != nil {
+			return err
+		}
+		return a.showChanges(all, c)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -138,26 +141,54 @@ func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("set: %w", err)
 	}
-	if err := livegc.SetAll(all, g, say); err != nil {
+	if err := livegc.SetAll(all, g); err != nil {
 		return errors.Join(err, g.Close())
 	}
-	err = livegc.Hold(ctx, f.duration, all, g, say)
+	if err := a.showChanges(all, c); err != nil {
+		return errors.Join(err, livegc.Hold(ctx, 0, all, g, a.line))
+	}
+	err = livegc.Hold(ctx, f.duration, all, g, a.line)
 	if ctx.Err() != nil {
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
 	return err
 }
 
-// showSettings says what is in effect.
+func (a *app) line(format string, args ...any) error { return a.stdout.Line(format, args...) }
+
+// showSettings prints the settings in effect.
 func (a *app) showSettings(all []*livegc.Process) error {
 	for _, p := range all {
 		s, err := p.State()
 		if err != nil {
-			return fmt.Errorf("set: %w", err)
+			return err
 		}
-		if err := a.stdout.Line("process %d (%s): GOGC %s, %s; GOMEMLIMIT %s, %s", p.PID, p.Name, livegc.GOGC(s.Percent), s.PercentBy,
+		if err := a.line("process %d (%s): GOGC=%s (%s), GOMEMLIMIT=%s (%s)", p.PID, p.Name, livegc.GOGC(s.Percent), s.PercentBy,
 			livegc.GOMEMLIMIT(s.Limit), s.LimitBy); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// showChanges prints what was changed, and what in the program may change it again.
+func (a *app) showChanges(all []*livegc.Process, c livegc.Change) error {
+	for _, p := range all {
+		b, n := p.Undo.Before, p.Undo.After
+		var changes []string
+		if c.Percent != nil {
+			changes = append(changes, fmt.Sprintf("GOGC=%s -> %s", livegc.GOGC(b.Percent), livegc.GOGC(n.Percent)))
+		}
+		if c.Limit != nil {
+			changes = append(changes, fmt.Sprintf("GOMEMLIMIT=%s -> %s", livegc.GOMEMLIMIT(b.Limit), livegc.GOMEMLIMIT(n.Limit)))
+		}
+		if err := a.line("process %d (%s): %s", p.PID, p.Name, strings.Join(changes, ", ")); err != nil {
+			return err
+		}
+		if rivals := p.Rivals(c); rivals != "" {
+			if err := a.line("process %d (%s): the program may change it again: it %s", p.PID, p.Name, rivals); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -1,3 +1,3 @@
-// Package livegc sets the GC of processes that run: GOGC and GOMEMLIMIT, from outside, for
-// good or for a while. How, and why a process can bear that: see [goruntime.Setter].
+// Package livegc changes GOGC and GOMEMLIMIT of running Go programs from outside, for good or
+// for a while. [goruntime.Setter] says how, and why that is safe.
 package livegc

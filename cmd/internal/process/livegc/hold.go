@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/base/guard"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
 
-// SetAll sets all as planned, or none, and says what it set. g is told before each; nil for what
-// stays.
-func SetAll(all []*Process, g *guard.Guard[Undo], say func(string) error) error {
+// SetAll makes the planned changes to all processes, or to none. g is told of each before it
+// is made; it is nil for changes that stay.
+func SetAll(all []*Process, g *guard.Guard[Undo]) error {
 	for i, p := range all {
 		var err error
 		if g != nil {
@@ -25,24 +26,17 @@ func SetAll(all []*Process, g *guard.Guard[Undo], say func(string) error) error 
 			for _, before := range all[:i+1] {
 				err = errors.Join(err, takeBack(before, g))
 			}
-			return fmt.Errorf("set: %w", err)
-		}
-	}
-	for _, p := range all {
-		b, n := p.Undo.Before, p.Undo.After
-		if err := say(fmt.Sprintf("process %d (%s): GOGC %s -> %s, GOMEMLIMIT %s -> %s", p.PID, p.Name, GOGC(b.Percent), GOGC(n.Percent),
-			GOMEMLIMIT(b.Limit), GOMEMLIMIT(n.Limit))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeBack takes back what was set in a process. The guard need not know that it is done: to
-// do it twice does no harm.
+// takeBack takes back what was set in a process. If the guard does so again, that does no
+// harm.
 func takeBack(p *Process, g *guard.Guard[Undo]) error {
 	if err := p.Undo.Undo(); err != nil {
-		return err
+		return p.failed(fmt.Errorf("restore: %w", err))
 	}
 	if g != nil {
 		_ = g.Drop(p.Undo)
@@ -50,9 +44,9 @@ func takeBack(p *Process, g *guard.Guard[Undo]) error {
 	return nil
 }
 
-// Hold keeps the settings for a while, and puts back what was before. What a program has set
-// itself meanwhile is left to it.
-func Hold(ctx context.Context, d time.Duration, all []*Process, g *guard.Guard[Undo], say func(string) error) (err error) {
+// Hold waits for d or until ctx is done, and restores the settings. A process whose program
+// changes its settings meanwhile keeps those.
+func Hold(ctx context.Context, d time.Duration, all []*Process, g *guard.Guard[Undo], say func(format string, args ...any) error) (err error) {
 	end := time.After(d)
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -67,22 +61,25 @@ func Hold(ctx context.Context, d time.Duration, all []*Process, g *guard.Guard[U
 			left = slices.DeleteFunc(left, func(p *Process) bool {
 				now, kept, lost := p.Kept()
 				switch {
-				case lost != nil:
-					err = errors.Join(err, say(fmt.Sprintf("process %d (%s) has ended", p.PID, p.Name)))
-				case !kept:
-					err = errors.Join(err, say(fmt.Sprintf("process %d (%s): the program has set GOGC %s, GOMEMLIMIT %s itself: it is left with that", p.PID, p.Name,
-						GOGC(now.Percent), GOMEMLIMIT(now.Limit))))
+				case errors.Is(lost, goruntime.ErrGone):
+					err = errors.Join(err, say("process %d (%s) has ended", p.PID, p.Name))
+					return true
+				case lost != nil || kept:
+					return false // a setting is seen at the next look
 				}
-				return lost != nil || !kept
+				err = errors.Join(err, say("process %d (%s): the program has set GOGC=%s, GOMEMLIMIT=%s; its settings stay", p.PID, p.Name,
+					GOGC(now.Percent), GOMEMLIMIT(now.Limit)))
+				return true
 			})
 		}
 	}
 	for _, p := range all {
-		if failed := takeBack(p, g); failed != nil {
-			err = errors.Join(err, fmt.Errorf("set: put back what was before: %w", failed))
-		} else if slices.Contains(left, p) {
-			err = errors.Join(err, say(fmt.Sprintf("process %d (%s): GOGC %s, GOMEMLIMIT %s again", p.PID, p.Name,
-				GOGC(p.Undo.Before.Percent), GOMEMLIMIT(p.Undo.Before.Limit))))
+		failed := takeBack(p, g)
+		if err = errors.Join(err, failed); failed != nil || !slices.Contains(left, p) {
+			continue
+		}
+		if now, _, lost := p.Kept(); lost == nil {
+			err = errors.Join(err, say("process %d (%s): restored GOGC=%s, GOMEMLIMIT=%s", p.PID, p.Name, GOGC(now.Percent), GOMEMLIMIT(now.Limit)))
 		}
 	}
 	_ = g.Close() // if it was killed, all is done without it

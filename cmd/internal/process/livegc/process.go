@@ -3,6 +3,7 @@ package livegc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -14,16 +15,19 @@ import (
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// ErrNoLimit refuses GOGC=off without GOMEMLIMIT: the heap would grow until memory ends.
-var ErrNoLimit = errors.New("GOGC=off without GOMEMLIMIT: the heap would grow until memory ends: set a limit too")
+// ErrNoLimit refuses GOGC=off without GOMEMLIMIT.
+var ErrNoLimit = errors.New("GOGC=off without a memory limit lets the heap grow until memory runs out; add --memlimit SIZE")
 
-// A Change is what is to be set; nil is left as it is.
+// ErrHeld says that another folio has changed the settings of a process for a while.
+var ErrHeld = errors.New("another folio set is in effect; wait until it ends, or stop it with ctrl-C")
+
+// A Change is the settings to change; nil keeps one.
 type Change struct {
 	Percent *int32 // GOGC; -1 is off
-	Limit   *int64 // GOMEMLIMIT, in bytes; math.MaxInt64 is none
+	Limit   *int64 // GOMEMLIMIT, in bytes; math.MaxInt64 is off
 }
 
-// IsZero says that there is nothing to be set.
+// IsZero reports whether nothing is to change.
 func (c Change) IsZero() bool { return c.Percent == nil && c.Limit == nil }
 
 // ParseGOGC reads a GOGC: off, or a whole percentage.
@@ -32,8 +36,8 @@ func ParseGOGC(text string) (*int32, error) {
 		return new(int32(-1)), nil
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 0 {
-		return nil, fmt.Errorf("%q: want off or a whole percentage such as 200", text)
+	if err != nil || n < 0 || n > goruntime.MaxPercent {
+		return nil, fmt.Errorf("%q: want off, or a percentage from 0 to %d such as 200", text, goruntime.MaxPercent)
 	}
 	return new(int32(n)), nil
 }
@@ -44,8 +48,8 @@ func ParseGOMEMLIMIT(text string) (*int64, error) {
 		return new(int64(math.MaxInt64)), nil
 	}
 	n, err := unit.ParseSize(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w, or off", err)
+	if err != nil || n == 0 {
+		return nil, fmt.Errorf("%q: want a size such as 512MiB, or off", text)
 	}
 	return new(int64(min(n, math.MaxInt64))), nil
 }
@@ -61,54 +65,56 @@ func (c Change) of(s goruntime.GCSettings) goruntime.GCSettings {
 	return s
 }
 
-// A Process is one that runs, whose GC can be set.
+// A Process is a running Go program.
 type Process struct {
 	PID    int
 	Name   string
 	Undo   Undo // takes the last Apply back
 	setter *goruntime.Setter
 	env    goruntime.GCSettings // what its environment says
-	record *record
+	record record
 }
 
-// A State is how the GC of a process is set, and by what.
+// A State is the settings of a process and their sources.
 type State struct {
 	goruntime.GCSettings
 	PercentBy, LimitBy string
 }
 
-// Open finds the runtime of a process. It needs the right to ptrace it, as reading it does.
+// Open finds the runtime of a process. It needs the right to ptrace the process.
 func Open(fs procmem.FS, pid int) (*Process, error) {
+	p := &Process{PID: pid}
+	why := func(err error) error {
+		if errors.Is(err, os.ErrPermission) {
+			return errors.New(fs.Denied(pid))
+		}
+		return fs.Unseen(pid, err)
+	}
 	st, err := fs.Find(pid)
 	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", pid, err)
+		return nil, p.failed(why(err))
 	}
-	p := &Process{PID: pid, Name: st.Comm}
+	if st.Kernel {
+		return nil, p.failed(procmem.ErrKernelThread)
+	}
+	p.Name = st.Comm
 	if p.setter, err = goruntime.AttachToSet(fs, pid); err != nil {
-		return nil, fmt.Errorf("process %d (%s): %w", pid, p.Name, err)
+		return nil, p.failed(why(err))
 	}
 	env, err := fs.Environ(pid)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("process %d (%s): %w", pid, p.Name, err), p.Close())
+		return nil, errors.Join(p.failed(why(err)), p.Close())
 	}
 	p.env = ofEnvironment(env)
-	if p.record, err = openRecord(fs, pid, st.StartTime); err != nil {
-		return nil, errors.Join(fmt.Errorf("process %d (%s): %w", pid, p.Name, err), p.Close())
-	}
-	p.Undo = Undo{PID: pid, Started: st.StartTime, Record: p.record.path}
+	p.record = recordOf(fs, pid, st.StartTime)
+	p.Undo = Undo{PID: pid, Started: st.StartTime, Mem: p.setter.Mem().Fd(), Record: p.record}
 	return p, nil
 }
 
-// Close ends it. What was set stays.
-func (p *Process) Close() error {
-	err := p.setter.Close()
-	if p.record != nil {
-		err = errors.Join(err, p.record.close())
-	}
-	return err
-}
+// Close releases the process. Its settings stay as they are.
+func (p *Process) Close() error { return p.setter.Close() }
 
-// ofEnvironment is how a runtime sets itself by its environment at the start (readGOGC,
+// ofEnvironment is what a runtime reads from its environment at the start (readGOGC,
 // readGOMEMLIMIT).
 func ofEnvironment(env []string) goruntime.GCSettings {
 	s := goruntime.GCSettings{Percent: 100, Limit: math.MaxInt64}
@@ -130,31 +136,57 @@ func ofEnvironment(env []string) goruntime.GCSettings {
 	return s
 }
 
-// State reads how the GC is set.
+// State reads the settings in effect.
 func (p *Process) State() (s State, err error) {
 	if s.GCSettings, err = p.setter.Settings(); err != nil {
 		return s, p.failed(err)
 	}
-	byFolio, _ := p.record.read()
-	s.PercentBy = by(s.Percent, p.env.Percent, 100, byFolio.Percent, byFolio != goruntime.GCSettings{})
-	s.LimitBy = by(s.Limit, p.env.Limit, math.MaxInt64, byFolio.Limit, byFolio != goruntime.GCSettings{})
+	folio, set := p.record.read()
+	can := p.setter.Sets()
+	s.PercentBy = source(s.Percent, p.env.Percent, 100, folio.Percent, set, can.Percent, "debug.SetGCPercent", can.By)
+	s.LimitBy = source(s.Limit, p.env.Limit, math.MaxInt64, folio.Limit, set, can.Limit, "debug.SetMemoryLimit", can.By)
 	return s, nil
 }
 
-// by says what a setting comes from, as far as its value tells.
-func by[T comparable](now, env, builtIn, folio T, set bool) string {
+// source returns where a setting comes from, as far as its value and the program's functions
+// tell.
+func source[T comparable](now, env, builtIn, folio T, set, can bool, call string, by []string) string {
 	switch {
 	case now == env && env == builtIn:
-		return "the default"
+		return "default"
 	case now == env:
-		return "by its environment"
+		return "environment"
 	case set && now == folio:
-		return "by folio set"
+		return "folio set"
+	case can && len(by) > 0:
+		return "the program: " + strings.Join(by, ", ")
+	case can:
+		return "the program: " + call
 	}
-	return "by the program itself"
+	return "another process: the program does not call " + call
 }
 
-// Check says why a change is refused.
+// Rivals returns what in the program may replace a change, as in "calls debug.SetGCPercent";
+// "" if nothing.
+func (p *Process) Rivals(c Change) string {
+	can := p.setter.Sets()
+	var calls []string
+	if c.Percent != nil && can.Percent {
+		calls = append(calls, "debug.SetGCPercent")
+	}
+	if c.Limit != nil && can.Limit {
+		calls = append(calls, "debug.SetMemoryLimit")
+	}
+	if len(calls) > 0 && len(can.By) > 0 {
+		return "uses " + strings.Join(can.By, ", ")
+	}
+	if len(calls) == 0 {
+		return ""
+	}
+	return "calls " + strings.Join(calls, ", ")
+}
+
+// Check returns why a change is refused.
 func (p *Process) Check(c Change) error {
 	s, err := p.setter.Settings()
 	if err != nil {
@@ -166,10 +198,12 @@ func (p *Process) Check(c Change) error {
 	return nil
 }
 
-// Hold keeps others from setting the GC of the process until Close, or returns why somebody
-// does already. Plan tells what Apply will do, so that Undo is known before.
+// Hold keeps other folios from changing the process until Close, and until the processes
+// that this one starts have ended: if this one is killed, the guard still has to restore the
+// settings. The lock is on the memory of the process itself, so it holds across users, and
+// only those who may ptrace the process can take it.
 func (p *Process) Hold() error {
-	if err := p.record.lock(); err != nil {
+	if err := lock(p.setter.Mem()); err != nil {
 		return p.failed(err)
 	}
 	return nil
@@ -186,19 +220,17 @@ func (p *Process) Plan(c Change) error {
 	return nil
 }
 
-// Apply sets what was planned.
+// Apply makes the change that was planned.
 func (p *Process) Apply() error {
-	if err := p.record.write(p.Undo.After); err != nil {
-		return p.failed(err)
-	}
+	p.record.write(p.Undo.After)
 	if _, err := p.setter.Set(p.Undo.After); err != nil {
 		return p.failed(err)
 	}
 	return nil
 }
 
-// Kept says whether the process still has what was applied; if not, what it has: the program
-// has set it itself, and is left with that.
+// Kept reads the settings, and reports whether they are those that were applied. If not, the
+// program has changed them.
 func (p *Process) Kept() (now goruntime.GCSettings, kept bool, err error) {
 	now, err = p.setter.Settings()
 	if err != nil {
@@ -207,20 +239,25 @@ func (p *Process) Kept() (now goruntime.GCSettings, kept bool, err error) {
 	return now, now == p.Undo.After, nil
 }
 
+// failed names the process that an error is about.
 func (p *Process) failed(err error) error {
-	return fmt.Errorf("process %d (%s): %w", p.PID, p.Name, err)
+	if p.Name == "" {
+		return fmt.Errorf("set process %d: %w", p.PID, err)
+	}
+	return fmt.Errorf("set process %d (%s): %w", p.PID, p.Name, err)
 }
 
-// An Undo takes back what was set, where the program has not set it since.
+// An Undo restores settings, except those that the program has changed since.
 type Undo struct {
 	PID           int
-	Started       time.Duration // after boot: another process may have its number
+	Started       time.Duration // after boot: the PID may have been reused
+	Mem           uintptr       // its memory, as the number of an open file, which the guard inherits
 	Before, After goruntime.GCSettings
-	Record        string               // the file of what folio set last
-	Recorded      goruntime.GCSettings // what was in it; the zero value if it was not there
+	Record        record
+	Recorded      goruntime.GCSettings // what Record said before; zero if nothing
 }
 
-// Undo takes it back. A process that has ended is no error.
+// Undo restores them. It does nothing if the process has ended or begun another program.
 func (u Undo) Undo() error {
 	fs := procmem.New("")
 	st, err := fs.Stat(u.PID)
@@ -230,22 +267,28 @@ func (u Undo) Undo() error {
 	if err != nil {
 		return err
 	}
-	s, err := goruntime.AttachToSet(fs, u.PID)
+	mem, err := duplicate(u.Mem)
+	if err != nil {
+		return err
+	}
+	// Memory that no process has ends at its beginning; else nothing is mapped there.
+	if _, err := mem.ReadAt(make([]byte, 1), 0); errors.Is(err, io.EOF) {
+		return mem.Close()
+	}
+	s, err := goruntime.AttachToMemory(fs, u.PID, mem)
 	if err == nil {
 		err = errors.Join(s.Restore(u.Before, u.After), s.Close())
 	}
-	if errors.Is(err, goruntime.ErrGone) || errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, goruntime.ErrGone) || procmem.Gone(err) {
 		return nil
 	}
-	if err == nil && u.Recorded == (goruntime.GCSettings{}) {
-		_ = os.Remove(u.Record)
-	} else if err == nil {
-		_ = os.WriteFile(u.Record, recorded(u.Recorded), 0o600)
+	if err == nil {
+		u.Record.write(u.Recorded)
 	}
 	return err
 }
 
-// GOGC prints a GOGC.
+// GOGC formats a GOGC.
 func GOGC(percent int32) string {
 	if percent < 0 {
 		return "off"
@@ -253,10 +296,10 @@ func GOGC(percent int32) string {
 	return strconv.Itoa(int(percent))
 }
 
-// GOMEMLIMIT prints a limit.
+// GOMEMLIMIT formats a memory limit.
 func GOMEMLIMIT(limit int64) string {
 	if limit == math.MaxInt64 {
-		return "none"
+		return "off"
 	}
 	return unit.Exact(uint64(limit))
 }

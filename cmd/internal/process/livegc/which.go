@@ -14,14 +14,13 @@ import (
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// Which says which processes are meant: one, or the Go programs in a cgroup, or of a name.
+// Which selects processes: one, or the Go programs of a cgroup, or those with a name.
 type Which struct {
 	PID          int
 	Cgroup, Name string
 }
 
-// OpenAll opens the processes that are meant. After an error those that are open are returned
-// too.
+// OpenAll opens the selected processes. It also returns those it opened before an error.
 func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 	if w.PID > 0 {
 		p, err := Open(proc, w.PID)
@@ -37,7 +36,7 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 		pids, err = proc.PIDs()
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("set: %w", err)
 	}
 	var denied error
 	for _, pid := range pids {
@@ -47,7 +46,7 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 		switch p, err := Open(proc, pid); {
 		case err == nil:
 			all = append(all, p)
-		case errors.Is(err, executable.ErrNotGo), errors.Is(err, os.ErrNotExist):
+		case errors.Is(err, executable.ErrNotGo), errors.Is(err, procmem.ErrKernelThread), errors.Is(err, procmem.ErrNoProcess), procmem.Gone(err):
 		default:
 			denied = errors.Join(denied, err)
 		}
@@ -56,17 +55,17 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 	case denied != nil:
 		return all, denied
 	case len(all) == 0 && w.Cgroup != "":
-		return nil, fmt.Errorf("no Go program is in the cgroup %s", w.Cgroup)
+		return nil, fmt.Errorf("set: no Go program in the cgroup %s", w.Cgroup)
 	case len(all) == 0:
-		return nil, fmt.Errorf("no Go program is called %s", w.Name)
+		return nil, fmt.Errorf("set: no Go program named %s", w.Name)
 	}
 	return all, nil
 }
 
-// inCgroup lists the processes of a cgroup, and of those below it.
+// inCgroup lists the processes of a cgroup and of its descendants.
 func inCgroup(dir string) (pids []int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
-		return nil, fmt.Errorf("--cgroup %s: not the directory of a cgroup: no cgroup.procs is in it", dir)
+		return nil, fmt.Errorf("%s is not the directory of a cgroup: it has no cgroup.procs", dir)
 	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() != "cgroup.procs" {
@@ -84,8 +83,12 @@ func inCgroup(dir string) (pids []int, err error) {
 	return slices.Compact(pids), err
 }
 
-// named says whether a process is called so, by its command line.
+// named reports whether a process has this name: its comm, which inspect and ps show, or the
+// command that started it.
 func named(proc procmem.FS, pid int, name string) bool {
+	if st, err := proc.Stat(pid); err == nil && st.Comm == name {
+		return true
+	}
 	command, err := proc.Cmdline(pid)
 	return err == nil && len(command) > 0 && filepath.Base(command[0]) == name
 }
