@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // hugeSize is the size of a window; 0 where there are no huge pages.
@@ -48,7 +48,7 @@ func fillWindows(r page.Range) {
 		if page.Allowed(page.THP, 0) != nil { // to collapse works without, too
 			return
 		}
-		w.Range.Collapse(&page.CollapseOptions{MinDensity: -1})
+		w.Range.Collapse(&page.CollapseOptions{AnyDensity: true})
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 // inFreshProcess runs a role where no memory was used before, and compares what

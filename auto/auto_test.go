@@ -221,7 +221,7 @@ func TestDefaults(t *testing.T) {
 // it without a limit.
 func TestReserveWithinALimit(t *testing.T) {
 	testenv.Long(t)
-	if err := page.Allowed(page.THP, 0); err != nil {
+	if err := page.Allowed(page.THP); err != nil {
 		testenv.Missing(t, "%v", err)
 	}
 	if thp, err := procmem.New("").THP(); err != nil || thp.Enabled.Selected != "madvise" {

@@ -41,7 +41,7 @@ func TestProgramLocksItsMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector maps terabytes, which mlockall would put in memory")
 	}
-	if err := page.Allowed(page.THP, 0); err != nil {
+	if err := page.Allowed(page.THP); err != nil {
 		testenv.Missing(t, "%v", err)
 	}
 	testenv.MayLock(t)

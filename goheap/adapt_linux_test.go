@@ -15,9 +15,9 @@ import (
 
 	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 func init() {
@@ -325,7 +325,7 @@ func adaptShrink(a *Advisor) error {
 		return err
 	}
 	s := a.Stats()
-	if flags, err := flagsOf(s.Reserved); err != nil || strings.Contains(flags, " hg") || s.Advised.Len() != 0 || s.GivenUp != "the heap is small" {
+	if flags, err := flagsOf(page.Range(s.Reserved)); err != nil || strings.Contains(flags, " hg") || s.Advised.Len() != 0 || s.GivenUp != "the heap is small" {
 		return fmt.Errorf("flags %s, %v", flags, err)
 	}
 	all = slowly(a, 200<<20)
@@ -333,7 +333,7 @@ func adaptShrink(a *Advisor) error {
 		return err
 	}
 	s = a.Stats()
-	if flags, err := flagsOf(s.Advised); err != nil || !strings.Contains(flags, " hg") {
+	if flags, err := flagsOf(page.Range(s.Advised)); err != nil || !strings.Contains(flags, " hg") {
 		return fmt.Errorf("flags %s, %v", flags, err)
 	}
 	runtime.KeepAlive(all)

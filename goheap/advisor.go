@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // ErrStarted is wrapped by the error of a second Start. Two advisors would double each
@@ -26,8 +25,8 @@ type Advisor struct {
 	options Options
 	fs      procmem.FS
 
-	stats     Stats // of the goroutine that runs; others read published
-	published atomic.Pointer[Stats]
+	stats     state // of the goroutine that runs; others read published
+	published atomic.Pointer[state]
 
 	last      heapState // when the heap was last looked at
 	rested    time.Time // when it may be looked at again
@@ -153,9 +152,7 @@ func (a *Advisor) Stats() Stats {
 	if a == nil {
 		return Stats{}
 	}
-	s := *a.published.Load()
-	s.Ranges, s.Hazards, s.Fenced = slices.Clone(s.Ranges), slices.Clone(s.Hazards), slices.Clone(s.Fenced)
-	return s
+	return a.published.Load().snapshot()
 }
 
 // Stop ends the advisor. The heap stays as it is by then: what is huge stays huge until

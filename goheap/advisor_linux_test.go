@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 var roles = map[string]func() error{
@@ -59,7 +59,11 @@ func denseRole() error {
 	if float64(rss) > 1.05*float64(before) {
 		return fmt.Errorf("RSS went from %d to %d: %+v", before, rss, s)
 	}
-	if s.Windows.Collapsed < dense*8/10/page.HugeSize() || s.Looks == 0 || s.Spent <= 0 || s.Err != nil || size(s.Ranges) != s.Mapped {
+	var mapped uint64
+	for _, r := range s.Ranges {
+		mapped += uint64(r.Len())
+	}
+	if s.Windows.Collapsed < dense*8/10/page.HugeSize() || s.Looks == 0 || s.Spent <= 0 || s.Err != nil || mapped != s.Mapped {
 		return fmt.Errorf("%+v", s)
 	}
 	if err := stop(a); err != nil {
@@ -217,7 +221,7 @@ func bloatRole() error {
 		return err
 	}
 	for _, r := range ranges {
-		if c, err := r.Collapse(&page.CollapseOptions{MinDensity: -1}); err != nil || c.Collapsed == 0 {
+		if c, err := r.Collapse(&page.CollapseOptions{AnyDensity: true}); err != nil || c.Collapsed == 0 {
 			return fmt.Errorf("%+v, %w", c, err)
 		}
 	}
@@ -294,7 +298,7 @@ func reserveRole() error {
 	if thp, err := procFS.THP(); err != nil || thp.Enabled.Selected != "madvise" {
 		return err
 	}
-	vmas, err := flagsOf(reserved)
+	vmas, err := flagsOf(page.Range(reserved))
 	if err != nil || strings.Contains(vmas, " hg") {
 		return fmt.Errorf("flags after Stop: %s, %v", vmas, err)
 	}

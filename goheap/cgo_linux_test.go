@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 // TestFindBesideC: memory of C is not the heap, neither for the process itself, nor

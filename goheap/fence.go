@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // What is fenced is out of khugepaged's reach (MADV_NOHUGEPAGE). What is huge stays

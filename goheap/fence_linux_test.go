@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 func init() { roles["fenced"] = fencedRole }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/advice"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // facts are what package advice looks at.

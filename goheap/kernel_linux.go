@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/sys"
-	"github.com/foliomem/folio/page"
 )
 
 // mayCollapse says what forbids collapsing memory that nobody advised.

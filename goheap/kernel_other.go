@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 func mayCollapse() error {

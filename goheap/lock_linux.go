@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/base/ballast"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/sys"
-	"github.com/foliomem/folio/page"
 )
 
 // locked reports whether the process locks memory that it maps (MCL_FUTURE): then a

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 func init() { roles["locks"] = locksRole }

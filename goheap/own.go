@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // ownTries is how often the heap is looked for again when it grew meanwhile.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 func anon(start, end uint64, rw bool, name string) procmem.VMA {

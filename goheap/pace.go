@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/system/cputime"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 const (

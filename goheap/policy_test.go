@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 func TestOptions(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // bloated reports whether there is more bloat than there may be. Where all that is

@@ -11,8 +11,8 @@ import (
 	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // block allocates n bytes of heap that no one has written to or will: neither the

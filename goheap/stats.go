@@ -1,8 +1,10 @@
 package goheap
 
 import (
+	"slices"
 	"time"
 
+	system "github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/page"
 )
 
@@ -58,4 +60,34 @@ func (s Stats) Coverage() float64 {
 		return 0
 	}
 	return float64(s.Huge) / float64(s.Resident)
+}
+
+// state is the Stats of an advisor that runs. Its ranges and windows, which hide those of
+// Stats, are of the package that the advisor works with.
+type state struct {
+	Stats
+	Ranges, Fenced    []system.Range
+	Windows           system.Collapsed
+	Reserved, Advised system.Range
+}
+
+// snapshot returns the Stats, sharing nothing with s.
+func (s *state) snapshot() Stats {
+	out := s.Stats
+	out.Ranges, out.Fenced = ranges(s.Ranges), ranges(s.Fenced)
+	out.Windows = page.Collapsed(s.Windows)
+	out.Reserved, out.Advised = page.Range(s.Reserved), page.Range(s.Advised)
+	out.Hazards = slices.Clone(s.Hazards)
+	return out
+}
+
+func ranges(in []system.Range) []page.Range {
+	if in == nil {
+		return nil
+	}
+	out := make([]page.Range, len(in))
+	for i, r := range in {
+		out[i] = page.Range(r)
+	}
+	return out
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // Looking at all pages of a heap of base pages takes milliseconds of CPU time a

@@ -1,13 +1,17 @@
-package page
+package page_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/foliomem/folio/page"
+)
 
 const benchmarked = 64 << 20
 
 // written maps memory of a kind, written to once.
-func written(b *testing.B, k Kind) *Mapping {
+func written(b *testing.B, k page.Kind) *page.Mapping {
 	b.Helper()
-	m, err := Map(benchmarked, &Options{Kind: k})
+	m, err := page.Map(benchmarked, &page.Options{Kind: k})
 	if err != nil {
 		b.Skipf("map %v: %v", k, err)
 	}
@@ -15,16 +19,16 @@ func written(b *testing.B, k Kind) *Mapping {
 	return m
 }
 
-func write(m *Mapping) {
+func write(m *page.Mapping) {
 	memory := m.Bytes()
-	for i := 0; i < len(memory); i += Size() {
+	for i := 0; i < len(memory); i += page.Size() {
 		memory[i] = 1
 	}
 }
 
 // What the first touch of memory costs, by the size of its pages.
 func BenchmarkMapAndTouch(b *testing.B) {
-	for _, k := range []Kind{Base, THP} {
+	for _, k := range []page.Kind{page.Base, page.THP} {
 		b.Run(k.String(), func(b *testing.B) {
 			b.SetBytes(benchmarked)
 			for b.Loop() {
@@ -37,14 +41,14 @@ func BenchmarkMapAndTouch(b *testing.B) {
 }
 
 func BenchmarkResidency(b *testing.B) {
-	for _, k := range []Kind{Base, THP} {
+	for _, k := range []page.Kind{page.Base, page.THP} {
 		b.Run(k.String(), func(b *testing.B) {
 			m := written(b, k)
 			defer m.Close()
 			b.SetBytes(benchmarked)
 			b.ReportAllocs()
 			for b.Loop() {
-				if r, err := m.Residency(nil); err != nil || r.Resident < benchmarked {
+				if r, err := m.Residency(); err != nil || r.Resident < benchmarked {
 					b.Fatal(r, err)
 				}
 			}
@@ -53,13 +57,13 @@ func BenchmarkResidency(b *testing.B) {
 }
 
 func BenchmarkReleaseAndTouch(b *testing.B) {
-	for _, k := range []Kind{Base, THP} {
+	for _, k := range []page.Kind{page.Base, page.THP} {
 		b.Run(k.String(), func(b *testing.B) {
 			m := written(b, k)
 			defer m.Close()
 			b.SetBytes(benchmarked)
 			for b.Loop() {
-				if _, err := m.Release(0, m.Len(), DontNeed, nil); err != nil {
+				if _, err := m.Release(0, m.Len(), page.DontNeed, nil); err != nil {
 					b.Fatal(err)
 				}
 				write(m)
@@ -69,10 +73,10 @@ func BenchmarkReleaseAndTouch(b *testing.B) {
 }
 
 func BenchmarkAdvise(b *testing.B) {
-	m := written(b, Base)
+	m := written(b, page.Base)
 	defer m.Close()
 	for b.Loop() {
-		if err := m.Range().Advise(Huge); err != nil {
+		if err := m.Range().Advise(page.Huge); err != nil {
 			b.Skip(err)
 		}
 	}

@@ -1,32 +1,48 @@
 // Package page maps memory outside the Go heap with pages of a chosen kind, returns
-// it to the OS, and reports its residency. The last two work for any memory of the
-// process, the Go heap included.
+// memory to the OS, and reports residency. [Range] does the last two, and huge pages,
+// for any memory of the process, the Go heap included.
 //
-// The package distinguishes three things. A capability is what the kernel supports,
-// such as [Range.Collapse] from Linux 6.1 on; if it is missing, the error wraps
-// [ErrNotSupported]. A policy is what the program asks for and the administrator
-// allows: [Options], [Range.Advise], [Allowed]. Residency is what the kernel did:
-// [Range.Residency], [Mapping.Residency]. Only residency tells whether there is a
-// huge page: a successful Advise or Map does not.
+//	m, err := page.Map(1<<30, &page.Options{Kind: page.THP})
+//	if err != nil {
+//		return err
+//	}
+//	defer m.Close()
+//	table := m.Bytes()
+//
+// The package distinguishes capability, policy and residency. A capability is what the
+// kernel supports, such as [Range.Collapse] from Linux 6.1 on; if it is missing, the error
+// wraps [ErrNotSupported]. A policy is what the program asks for ([Options],
+// [Range.Advise]) and what the administrator allows ([Allowed]). Residency is what the
+// kernel did ([Range.Residency], [Mapping.Residency]). Only residency tells whether memory
+// is on huge pages: a successful Map or Advise does not.
 //
 // # Memory outside the Go heap
 //
-// The GC does not scan a [Mapping]. So its bytes must not hold Go pointers, nor
-// values that contain them, such as strings, slices or maps: what only they refer
-// to is freed, and neither the race detector nor checkptr notices. GOMEMLIMIT and GOGC do not count a mapping either: [Mapped] says by
-// how much to lower a limit. The race detector does not watch mappings.
+// The GC does not scan a [Mapping]. Its bytes must not hold Go pointers, nor values that
+// contain them, such as strings, slices or maps: the GC frees what only they refer to, and
+// neither the race detector nor checkptr notices. GOMEMLIMIT and GOGC do not count
+// mappings either: lower a memory limit by what [Mapped] returns. The race detector does
+// not watch mappings.
 //
-// A mapping lives until [Mapping.Close]. There is no finalizer on purpose: a slice
-// of a mapping's bytes does not keep the Mapping alive, so unmapping what seems
-// unreachable would take memory away from under those slices. A Mapping that
-// is dropped stays mapped until the process ends. After Close, the bytes
-// must not be used, nor kept: a use crashes the program, or, once something else
-// is mapped there, changes it; and a stale slice that points into what has
-// become Go heap makes the GC throw "found bad pointer in Go heap".
+// A mapping lives until [Mapping.Close]. There is no finalizer: a slice of a mapping's
+// bytes does not keep the Mapping alive, so a finalizer would unmap memory that such a
+// slice still refers to. A Mapping that is not closed stays mapped until the process ends.
+//
+// The bytes must not be used after Close. A use crashes the program or, once something
+// else is mapped at the address, changes that memory. A slice that is kept and then points
+// into the Go heap makes the GC throw "found bad pointer in Go heap".
+//
+// # Windows
+//
+// A window is an aligned piece of address space that one huge page can map: [HugeSize]
+// bytes, or what a huge page would have if HugeSize is 0 (2 MiB with base pages of 4 KiB).
+// The kernel makes huge pages, and this package collapses and releases memory, in whole
+// windows.
 //
 // # Systems
 //
-// Everything but [Size], [Of] and the arithmetic of [Range] needs Linux, and is
-// an [ErrNotSupported] elsewhere. Page sizes are what the system says: base
-// pages have 4, 16 or 64 KiB on arm64, huge pages 2, 32 or 512 MiB.
+// Everything but [Size], [Of] and the arithmetic of [Range] needs Linux; other systems
+// return an error that wraps [ErrNotSupported]. The minimum kernel of a feature is beside
+// it. Page sizes depend on the system: on arm64, base pages have 4, 16 or 64 KiB and huge
+// pages 2, 32 or 512 MiB.
 package page

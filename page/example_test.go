@@ -11,7 +11,7 @@ import (
 
 // A large table in huge pages, all of it allocated before it is used.
 func ExampleMap() {
-	m, err := page.Map(64<<20, &page.Options{Kind: page.THP, Commit: page.Populate, Name: "table"})
+	m, err := page.Map(64<<20, &page.Options{Kind: page.THP, Populate: true, Name: "table"})
 	if errors.Is(err, page.ErrNotSupported) {
 		m, err = page.Map(64<<20, nil) // no huge pages here
 	}
@@ -23,24 +23,24 @@ func ExampleMap() {
 	table[0] = 1
 
 	// Asking for huge pages is one thing, having them another.
-	if r, err := m.Residency(nil); err == nil {
+	if r, err := m.Residency(); err == nil {
 		fmt.Printf("%.0f%% in huge pages\n", 100*r.Coverage())
 	}
-	if err := page.Allowed(page.THP, 0); err != nil {
+	if err := page.Allowed(page.THP); err != nil {
 		fmt.Println(err)
 	}
 }
 
-// Memory that is used from its start to its end is committed a little ahead.
-func ExampleMapping_Ahead() {
-	m, err := page.Map(1<<30, &page.Options{Kind: page.THP, Commit: page.Ahead})
+// Memory that is used from its start to its end, populated 2 MiB at a time.
+func ExampleMapping_PopulateAhead() {
+	m, err := page.Map(1<<30, &page.Options{Kind: page.THP})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer m.Close()
 	b := m.Bytes()
 	for i := 0; i < 100<<20; i += 4096 {
-		if err := m.Ahead(i + 4096); err != nil {
+		if err := m.PopulateAhead(i + 4096); err != nil {
 			log.Fatal(err)
 		}
 		copy(b[i:], "a record")

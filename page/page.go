@@ -2,162 +2,103 @@ package page
 
 import (
 	"fmt"
-	"os"
 
-	"github.com/foliomem/folio/internal/system/feature"
+	system "github.com/foliomem/folio/internal/system/page"
 )
 
-// ErrNotSupported is wrapped by the errors of what this system or its kernel
-// cannot do. They say what is missing and since when Linux has it. A lack
-// of permission is never an ErrNotSupported.
-var ErrNotSupported = feature.ErrNotSupported
+// ErrNotSupported is wrapped by the errors of what this system or its kernel does not
+// support. They say what is missing, and which version of Linux has it. A missing
+// permission is not an ErrNotSupported.
+var ErrNotSupported = system.ErrNotSupported
 
-// Kind is how a mapping's memory is divided into pages.
+// Kind is a kind of pages.
 type Kind int
 
+// The kinds of pages.
 const (
-	// Base is memory in base pages, see [Size]. Transparent huge pages are
-	// forbidden for it (MADV_NOHUGEPAGE), even where the system gives them to
-	// everybody, so that it is what it says.
+	// Base is memory in base pages of [Size] bytes. It is advised against transparent
+	// huge pages (MADV_NOHUGEPAGE), so that it stays in base pages under every policy.
 	Base Kind = iota
-	// THP is memory that may be in transparent huge pages (MADV_HUGEPAGE).
-	// Whether it is depends on policy, see [Allowed], and on whether the kernel
-	// finds huge pages: see [Mapping.Residency].
+	// THP is memory that asks for transparent huge pages (MADV_HUGEPAGE). Whether it
+	// gets them depends on the system's policy, see [Allowed], and on free huge pages.
 	THP
-	// HugeTLB is memory from a pool of huge pages that the administrator
-	// reserved. Map fails when the pool has too few; there is nothing in between.
+	// HugeTLB is memory from a pool of huge pages that the administrator has reserved.
+	// [Map] fails if the pool has too few free pages.
 	HugeTLB
 )
 
-func (k Kind) String() string {
-	switch k {
-	case Base:
-		return "base"
-	case THP:
-		return "thp"
-	case HugeTLB:
-		return "hugetlb"
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
-
-// Commit is when the pages of a mapping get their memory.
-type Commit int
-
-const (
-	// Lazy leaves it to the first use: each page costs a page fault then.
-	Lazy Commit = iota
-	// Touch has Map write to every page.
-	Touch
-	// Populate has Map ask the kernel for all pages in one call
-	// (MADV_POPULATE_WRITE, kernel 5.14+), which costs less than Touch and
-	// turns a lack of memory into an error. Older kernels: as Touch.
-	Populate
-	// Ahead populates in pieces, ahead of use: whoever uses the memory from its
-	// start to its end calls [Mapping.Ahead] as it goes. Memory is committed at
-	// most Options.Ahead beyond what is used.
-	Ahead
-)
-
-func (c Commit) String() string {
-	switch c {
-	case Lazy:
-		return "lazy"
-	case Touch:
-		return "touch"
-	case Populate:
-		return "populate"
-	case Ahead:
-		return "ahead"
-	}
-	return fmt.Sprintf("Commit(%d)", int(c))
-}
-
-// Release is a way of returning memory to the OS. The addresses stay mapped.
-type Release int
-
-const (
-	// DontNeed releases the pages at once. The memory is zero afterwards, RSS
-	// falls at once, and the next use costs a page fault per page.
-	DontNeed Release = iota
-	// Free lets the kernel take the pages when it needs memory (kernel 4.5+). RSS
-	// falls only then. Until the memory is written to, it reads as what it was or
-	// as zero, and may turn from one to the other at any time. Not for HugeTLB.
-	Free
-	// Cold makes the pages the first to go when the kernel needs memory (kernel
-	// 5.4+). Their contents stay; without swap nothing happens. Not for HugeTLB.
-	Cold
-	// PageOut writes the pages to swap at once (kernel 5.4+). Their contents
-	// stay; without swap nothing happens. Not for HugeTLB.
-	PageOut
-)
-
-func (r Release) String() string {
-	switch r {
-	case DontNeed:
-		return "dontneed"
-	case Free:
-		return "free"
-	case Cold:
-		return "cold"
-	case PageOut:
-		return "pageout"
-	}
-	return fmt.Sprintf("Release(%d)", int(r))
-}
+// String returns "base", "thp" or "hugetlb".
+func (k Kind) String() string { return system.Kind(k).String() }
 
 // Advice is a policy for a range of memory.
 type Advice int
 
+// The policies of [Range.Advise]. A policy lasts until the addresses are unmapped or get
+// the other one. Neither can be taken back.
 const (
-	// Huge allows transparent huge pages where the system gives them to those
-	// who ask ("madvise"), now on faults and later by khugepaged. It holds for
-	// the addresses until they are unmapped; NoHuge is the opposite, and
-	// nothing restores what was before either of them.
+	// Huge allows transparent huge pages under the THP policies madvise and always
+	// (MADV_HUGEPAGE): for page faults now, and for khugepaged later.
 	//
-	// The Go runtime maps its heap anew as it grows, so advice for a part of the
+	// The Go runtime maps parts of its heap anew as it grows: advice for a part of the
 	// heap that was never used is lost when it is first used.
 	Huge Advice = iota
-	// NoHuge forbids transparent huge pages. What is huge already stays so.
+	// NoHuge forbids transparent huge pages (MADV_NOHUGEPAGE). Existing huge pages stay.
 	NoHuge
 )
 
-func (a Advice) String() string {
-	switch a {
-	case Huge:
-		return "huge"
-	case NoHuge:
-		return "nohuge"
-	}
-	return fmt.Sprintf("Advice(%d)", int(a))
-}
+// String returns "huge" or "nohuge".
+func (a Advice) String() string { return system.Advice(a).String() }
+
+// Release is a method of returning memory to the OS. The addresses stay mapped.
+type Release int
+
+// The methods of returning memory to the OS.
+const (
+	// DontNeed releases pages at once (MADV_DONTNEED). RSS falls; the memory reads as
+	// zero afterwards, and its next use costs page faults. For HugeTLB it needs
+	// Linux 5.18.
+	DontNeed Release = iota
+	// Free lets the kernel take pages when it needs memory (MADV_FREE, Linux 4.5). RSS
+	// falls only then. Until the memory is written to, it reads as before or as zero,
+	// and may change from one to the other at any time. Not supported for HugeTLB.
+	Free
+	// Cold makes pages the first that the kernel reclaims (MADV_COLD, Linux 5.4). Their
+	// contents stay. It has no effect without swap. Not supported for HugeTLB.
+	Cold
+	// PageOut writes pages to swap at once (MADV_PAGEOUT, Linux 5.4). Their contents
+	// stay. It has no effect without swap. Not supported for HugeTLB.
+	PageOut
+)
+
+// String returns "dontneed", "free", "cold" or "pageout".
+func (r Release) String() string { return system.Release(r).String() }
 
 // Size returns the size of a base page in bytes.
-func Size() int { return os.Getpagesize() }
+func Size() int { return system.Size() }
 
-// HugeSize returns the size in bytes of a transparent huge page that one entry
-// of the page table's second level maps: 2 MiB on amd64; 2, 32 or 512 MiB on
-// arm64. It is 0 when the kernel has none, or does not show /sys.
-func HugeSize() int { return host.hugeSize() }
+// HugeSize returns the size of a transparent huge page in bytes: 2 MiB on amd64; 2, 32 or
+// 512 MiB on arm64. It returns 0 if the kernel has none, or if /sys is not readable.
+func HugeSize() int { return system.HugeSize() }
 
-// WindowSize returns the size in bytes of a window: [HugeSize], or, where that
-// is 0, what a huge page would have.
-func WindowSize() int { return windowSize(host) }
+// Sizes returns the page sizes in bytes that the system has for a kind, ascending: the one
+// size of Base; for THP the sizes that the kernel supports (several from Linux 6.8 on); for
+// HugeTLB the sizes that have a pool, even an empty one. See [Allowed] for whether the
+// policy allows them.
+func Sizes(k Kind) ([]int, error) { return system.PageSizes(system.Kind(k)) }
 
-// PageSizes returns the sizes in bytes that pages of a kind can have here,
-// ascending: of Base the one size, of THP the sizes that the kernel offers
-// (several from kernel 6.8 on), of HugeTLB those that have a pool, be it empty.
-// That a size is offered does not mean that it is [Allowed].
-func PageSizes(k Kind) ([]int, error) { return pageSizes(host, k) }
+// Allowed returns nil if the system's policy allows pages of kind k in their default size,
+// else an error that says what forbids them and how to change it. It does not say whether
+// any such pages are free. It reads the policy from /sys and /proc in each call.
+func Allowed(k Kind) error { return system.Allowed(system.Kind(k), 0) }
 
-// Allowed says what forbids the system to give this process's memory pages of
-// this kind and size, and how to change that; nil if nothing does. size 0 is
-// the default of [Options]. It reads the system's policy anew each time: that
-// it allows pages does not mean that there are any left.
-func Allowed(k Kind, size int) error { return allowed(host, k, size) }
-
-// Mapped returns how many mappings of this package are open, and their bytes
-// of address space. The Go runtime counts neither, nor does GOMEMLIMIT.
-func Mapped() (mappings int, bytes uint64) {
-	return int(live.mappings.Load()), uint64(live.bytes.Load())
+// AllowedSize is Allowed for pages of a size in bytes, one of [Sizes].
+func AllowedSize(k Kind, size int) error {
+	if size <= 0 {
+		return fmt.Errorf("no page has %d bytes", size)
+	}
+	return system.Allowed(system.Kind(k), size)
 }
+
+// Mapped returns the number of open mappings, and their address space in bytes. The Go
+// runtime and GOMEMLIMIT do not count it.
+func Mapped() (mappings int, bytes uint64) { return system.Mapped() }

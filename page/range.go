@@ -1,170 +1,136 @@
 package page
 
 import (
-	"fmt"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/base/unit"
+	system "github.com/foliomem/folio/internal/system/page"
 )
 
-// Range is a range of addresses [Start, End). It does not keep memory alive:
-// whoever holds one of Go heap memory must hold the memory as well.
+// Range is the range of addresses [Start, End). It does not keep memory alive: whoever
+// holds a Range of the Go heap must also hold the memory (runtime.KeepAlive).
 //
-// Its methods work on any memory of the process: a slab of the Go heap,
-// somebody's mmap, a [Mapping]. They allocate little or nothing, and may be
-// called by many goroutines at once.
+// Its methods work on any memory of the process: a slice of the Go heap, memory that
+// other code has mapped, a [Mapping]. They may be called by many goroutines at once.
 type Range struct{ Start, End uintptr }
 
 // Of returns the addresses of the elements of s.
 func Of[E any](s []E) Range {
 	var e E
-	return OfPointer(unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)) // Safety: only the address is kept.
-}
-
-// OfPointer returns the range of n bytes from p.
-func OfPointer(p unsafe.Pointer, n uintptr) Range {
-	return Range{uintptr(p), uintptr(p) + n}
+	// Safety: only the address is kept.
+	return Range(system.OfPointer(unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)))
 }
 
 // Len returns the number of bytes in r, 0 if r is empty or inverted.
-func (r Range) Len() uintptr {
-	if r.End <= r.Start {
-		return 0
-	}
-	return r.End - r.Start
-}
+func (r Range) Len() uintptr { return system.Range(r).Len() }
 
-// Inward returns what is left of r when both ends move inward to a multiple of
-// align, a power of two: the whole pages within r. It may be empty.
-func (r Range) Inward(align int) Range {
-	a := alignment(align)
-	end := r.End &^ (a - 1)
-	start := (r.Start + a - 1) &^ (a - 1)
-	if start < r.Start || start > end { // the first is an overflow
-		return Range{end, end}
-	}
-	return Range{start, end}
-}
+// Inward returns r with both ends moved inward to a multiple of align: the whole pages
+// within r. It may be empty. Inward panics if align is not a power of two.
+func (r Range) Inward(align int) Range { return Range(system.Range(r).Inward(align)) }
 
-// Outward returns r with both ends moved outward to a multiple of align, a power
-// of two: the pages that r is part of. An empty range stays empty. At the
-// end of the address space, End stays below a multiple.
-func (r Range) Outward(align int) Range {
-	a := alignment(align)
-	start := r.Start &^ (a - 1)
-	if r.Len() == 0 {
-		return Range{start, start}
-	}
-	end := (r.End + a - 1) &^ (a - 1)
-	if end < r.End {
-		end = ^uintptr(0)
-	}
-	return Range{start, end}
-}
+// Outward returns r with both ends moved outward to a multiple of align: the pages that r
+// is part of. An empty range stays empty. At the end of the address space, End is the
+// highest address. Outward panics if align is not a power of two.
+func (r Range) Outward(align int) Range { return Range(system.Range(r).Outward(align)) }
 
-// String returns the addresses as /proc/PID/maps writes them.
-func (r Range) String() string { return fmt.Sprintf("%x-%x", r.Start, r.End) }
+// String returns the addresses as in /proc/PID/maps.
+func (r Range) String() string { return system.Range(r).String() }
 
-func alignment(align int) uintptr {
-	if align <= 0 || align&(align-1) != 0 {
-		panic(fmt.Sprintf("page: alignment %d is not a power of two", align))
-	}
-	return uintptr(align)
-}
-
-// Advise sets the policy of all base pages that r is part of. For Huge, round
-// outward to [HugeSize] first if the window's other memory is one's own or its
-// owner does not mind, as in the Go heap: a huge page needs the whole window
-// to be advised. Advise does not guarantee them: see [Allowed] and [Range.Residency].
+// Advise sets the policy of all base pages that r is part of. A huge page needs its whole
+// window advised: for Huge, round r outward to [HugeSize] if the rest of the window may be
+// advised too, as in the Go heap. See [Allowed] and [Range.Residency] for whether the
+// kernel follows the advice.
 //
-// A part of r that is not mapped is an error, but the rest is advised.
-func (r Range) Advise(a Advice) error { return r.failed("advise", adviseRange(host, r, a)) }
+// If a part of r is not mapped, Advise returns an error, but advises the rest.
+func (r Range) Advise(a Advice) error { return system.Range(r).Advise(system.Advice(a)) }
 
-// Populate gives memory to all base pages that r is part of, in one call and
-// without changing their contents, so that using them faults no more: in huge
-// pages where the policy allows. It also says when there is not enough memory,
-// except for the limit of a cgroup, which ends the process. Needs kernel 5.14.
-func (r Range) Populate() error { return r.failed("populate", populateRange(host, r, false)) }
+// Populate allocates all base pages that r is part of in one call, without changing their
+// contents (MADV_POPULATE_WRITE, Linux 5.14): on huge pages where the policy allows them.
+// If memory is short it returns an error, but if the limit of a cgroup is reached, the
+// kernel kills the process.
+func (r Range) Populate() error { return system.Range(r).Populate() }
 
-// Release returns memory to the OS, and returns how many bytes. It takes only the
-// whole windows in r, since releasing a part of a huge page splits it, and the other
-// part is then mapped by base pages: so it may be less than r, even 0. See [ReleaseOptions.Split].
-//
-// DontNeed and Free destroy what the memory holds. Never use them on memory that
-// other goroutines use, nor on memory of the Go heap: if it can hold pointers, the GC
-// may free what is in use, even if the memory was cleared before.
-func (r Range) Release(how Release, o *ReleaseOptions) (int, error) {
-	align := WindowSize()
-	if o != nil && o.Split {
-		align = Size()
-	}
-	whole := r.Inward(align)
-	if err := releaseRange(host, whole, how, false); err != nil {
-		return 0, r.failed("release", err)
-	}
-	return int(whole.Len()), nil
-}
-
-// Collapse makes huge pages of the whole windows in r (MADV_COLLAPSE, kernel
-// 6.1+), at once and whatever the system's THP policy, with no flag left
-// behind: what is released later stays released. Other goroutines may use the
-// memory; those that do wait for up to a few milliseconds. Windows are taken
-// one by one, so one that fails does not keep the others from it.
-//
-// A hole in a window is filled: so windows that are less than half resident are
-// left alone, see [CollapseOptions.MinDensity].
-//
-// The error is nil when windows were refused: see [Collapsed.Refused].
-func (r Range) Collapse(o *CollapseOptions) (Collapsed, error) {
-	c, err := collapseRange(host, r, o)
-	return c, r.failed("collapse", err)
-}
-
-// Residency says what the kernel has in memory for r, and faults nothing in. A
-// GiB takes it a tenth of a millisecond if it is in huge pages, a few milliseconds
-// in base pages, and some ten times that before kernel 6.7.
-func (r Range) Residency(o *ResidencyOptions) (Residency, error) {
-	res, err := residencyRange(host, r, o)
-	return res, r.failed("residency", err)
-}
-
-func (r Range) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %v (%s): %w", op, r, unit.Exact(uint64(r.Len())), err)
-}
-
-// ReleaseOptions are the options of a release. nil is the default.
+// ReleaseOptions are the options of [Range.Release]. nil is the default.
 type ReleaseOptions struct {
-	// Split releases all whole base pages, and so splits the huge pages at the
-	// ends of the range. A huge page that was split by one base page costs as
-	// much memory as before until the kernel, short of memory, frees its parts: RSS
-	// falls by more than the system gets. Default: whole windows only.
+	// Split releases all whole base pages, which splits the huge pages at the ends of
+	// the range. A split huge page stays allocated until the kernel is short of memory:
+	// RSS falls by more than the system gets. Default: whole windows only.
 	Split bool
 }
 
-// CollapseOptions are the options of a collapse. nil is the default.
+// Release returns the whole windows within r to the OS, and returns how many bytes that
+// is: less than r has, or even 0. A part of a window is left alone because releasing it
+// would split a huge page, and leave the other part on base pages; see
+// [ReleaseOptions.Split].
+//
+// DontNeed and Free destroy the contents. Never use them on memory that other goroutines
+// use. On the Go heap, use them only for memory without pointers: if it can hold
+// pointers, the GC may free what is in use, even if the memory was cleared before.
+func (r Range) Release(how Release, o *ReleaseOptions) (int, error) {
+	return system.Range(r).Release(system.Release(how), (*system.ReleaseOptions)(o))
+}
+
+// CollapseOptions are the options of [Range.Collapse]. nil is the default.
 type CollapseOptions struct {
-	// MinDensity is the share of a window's base pages that must be resident
-	// for it to be collapsed, from 0 to 1. Default: 0.5. Negative: any share;
-	// then residency is not looked at, and the memory may grow to 512 times
-	// what it was.
+	// MinDensity is the share of a window's base pages that must be resident, from 0
+	// to 1. Sparser windows stay as they are. Default: 0.5.
 	MinDensity float64
-	// Stop is called before each window that would be collapsed, with what was
-	// done so far. When it returns true, Collapse returns that: for a budget of
-	// time, a context, or to give up at the first that is refused. A window takes
-	// about a millisecond. Default: never.
+	// AnyDensity collapses all windows, even those of which nothing is resident, and
+	// does not read residency: memory may grow to 512 times what was resident.
+	// MinDensity is then ignored.
+	AnyDensity bool
+	// Stop is called before each window that is about to be collapsed, with the result so
+	// far. If it returns true, Collapse returns that result: for a context, for a bound on
+	// time, or to give up at the first window that is refused. Default: never.
 	Stop func(Collapsed) bool
 }
 
-// Collapsed counts what became of the windows of a collapse.
+func (o *CollapseOptions) system() *system.CollapseOptions {
+	if o == nil {
+		return nil
+	}
+	own := &system.CollapseOptions{MinDensity: o.MinDensity, AnyDensity: o.AnyDensity}
+	if o.AnyDensity {
+		own.MinDensity = 0
+	}
+	if o.Stop != nil {
+		own.Stop = func(c system.Collapsed) bool { return o.Stop(Collapsed(c)) }
+	}
+	return own
+}
+
+// Collapsed is the result of a collapse: numbers of windows.
 type Collapsed struct {
-	Collapsed int // the kernel says they are huge pages now
-	Already   int // were huge before; known only if residency is looked at
-	Empty     int // nothing in them was resident
+	Collapsed int // put on huge pages now
+	Already   int // on huge pages before; 0 with AnyDensity
+	Empty     int // nothing resident
 	Sparse    int // less dense than MinDensity
-	Refused   int // the kernel would not
-	// Reason is why the last one was refused; nil if none was.
+	Refused   int // the kernel returned an error
+	// Reason is the error of the last window that was refused; nil if none was.
 	Reason error
+}
+
+// Collapse puts the whole windows within r on huge pages (MADV_COLLAPSE, Linux 6.1), at
+// once, whatever the system's THP policy. It changes no policy: what is released later
+// is not filled again by khugepaged. It takes about a millisecond for each window of
+// 2 MiB; goroutines that use the window meanwhile wait.
+//
+// A huge page also fills what was not resident in its window. Collapse therefore leaves
+// windows alone that are less than half resident, see [CollapseOptions.MinDensity].
+//
+// Windows are collapsed one by one, and one that the kernel refuses is not an error: see
+// [Collapsed.Refused].
+func (r Range) Collapse(o *CollapseOptions) (Collapsed, error) {
+	c, err := system.Range(r).Collapse(o.system())
+	return Collapsed(c), err
+}
+
+// Residency returns what the kernel has in memory for the base pages that r is part of. It
+// does not fault anything in. It takes about 0.1 ms for each GiB on huge pages, and a few
+// milliseconds on base pages; before Linux 6.7 ten times that.
+func (r Range) Residency() (Residency, error) { return residency(system.Range(r).Residency(nil)) }
+
+// Windows returns what the kernel has in memory for each window that r is part of,
+// ascending. Windows with nothing resident, zero or swapped are left out.
+func (r Range) Windows() ([]Window, error) {
+	return windows(system.Range(r).Residency(&system.ResidencyOptions{Windows: true}))
 }

@@ -1,50 +1,24 @@
 package page
 
-// ResidencyOptions are the options of [Range.Residency]. nil is the default.
-type ResidencyOptions struct {
-	// Windows asks for the windows, not only for the sums. Default: sums only.
-	Windows bool
-	// Touched asks for Touched, by reading all that is resident: about 0.1 s per GiB.
-	// The kernel does the reading (process_vm_readv), so that it is not a data race and
-	// faults in nothing new, unless the memory is released at the same moment: that
-	// may then leave a zero page. Default: not.
-	Touched bool
-	// Runs, if not nil, is called with the base pages that are resident: neighbours in as
-	// few ranges as they are found in, ascending. It takes no memory, as Windows does.
-	// Default: none.
-	Runs func(Range)
-	// Window is the size of the windows in bytes, a power of two of at least Size.
-	// Default: WindowSize.
-	Window int
-}
+import system "github.com/foliomem/folio/internal/system/page"
 
-// Residency is what the kernel has in memory for a range, in bytes. The range
-// counts with all base pages that it is part of.
+// Residency is what the kernel has in memory for a range, in bytes.
 type Residency struct {
-	Resident uint64 // in memory of its own: what RSS counts, and hugetlb pages
-	// Huge is the part of Resident that is mapped by one entry for a whole huge
-	// page, which is what makes address translation cheap. Larger folios that
-	// base page entries map (THP of other sizes, kernel 6.8+) are not seen.
+	// Resident is what counts in RSS, and hugetlb pages, which do not.
+	Resident uint64
+	// Huge is the part of Resident that is mapped by one entry of the page table for each
+	// huge page. Large folios that base page entries map (other THP sizes, Linux 6.8) are
+	// not part of it.
 	Huge uint64
-	// HugeUnknown is how much more may be huge. It is 0 from kernel 6.7 on
-	// (PAGEMAP_SCAN). Older kernels say only how much of a whole mapping is huge.
+	// HugeUnknown is what may be huge in addition to Huge. It is 0 from Linux 6.7 on.
+	// Older kernels only tell how much of a whole mapping is huge.
 	HugeUnknown uint64
-	// Zero is what was read but never written: it is mapped to the kernel's page
-	// of zeros, costs no memory and is not part of Resident. Kernels before 6.7
-	// do not tell it from memory shared with a forked child, which then counts as
-	// Zero; those from 6.7 up to 6.15 take the huge page of zeros for memory of
-	// one's own.
-	Zero    uint64
-	Swapped uint64 // in swap or in zswap
-	// Touched is the part of Resident in base pages that are not all zero; only
-	// if asked for. The kernel does not know which parts of a huge page a program
-	// used: a page that holds something was certainly written, and one that is
-	// all zero could be released with no loss. So the bloat is at most Resident
-	// - Touched.
-	Touched uint64
-	// Windows are those that anything is resident, zero or swapped in, ascending,
-	// if asked for.
-	Windows []Window
+	// Zero is what was read but never written: it maps the kernel's page of zeros, takes
+	// no memory and is not part of Resident. Before Linux 6.7 it includes memory that is
+	// shared with a forked child; from 6.7 to 6.15, huge pages of zeros count as Resident.
+	Zero uint64
+	// Swapped is in swap or zswap.
+	Swapped uint64
 }
 
 // Coverage returns Huge / Resident, 0 if nothing is resident.
@@ -55,27 +29,35 @@ func (r Residency) Coverage() float64 {
 	return float64(r.Huge) / float64(r.Resident)
 }
 
-// Window is the part of a range that is in one window. The fields are as in
-// [Residency].
+// Window is what the kernel has in memory for one window.
 type Window struct {
-	// Range is the window, or at the ends of the range the part of it that is in
-	// the range.
-	Range    Range
-	Resident uint64
-	Huge     uint64
-	// HugeUnknown is set when the kernel does not say whether it is huge (before
-	// kernel 6.7); Huge is 0 then.
-	HugeUnknown bool
-	Zero        uint64
-	Swapped     uint64
-	Touched     uint64
+	// Range is the window, or the part of it that is in the range that was asked for.
+	Range Range
+	Residency
 }
 
-// Density returns which share of the window's base pages, or of its part in the
-// range, is resident.
+// Density returns Resident / Range.Len(), 0 if the range is empty.
 func (w Window) Density() float64 {
 	if w.Range.Len() == 0 {
 		return 0
 	}
 	return float64(w.Resident) / float64(w.Range.Len())
+}
+
+func residency(r system.Residency, err error) (Residency, error) {
+	return Residency{Resident: r.Resident, Huge: r.Huge, HugeUnknown: r.HugeUnknown, Zero: r.Zero, Swapped: r.Swapped}, err
+}
+
+func windows(r system.Residency, err error) ([]Window, error) {
+	if err != nil || len(r.Windows) == 0 {
+		return nil, err
+	}
+	out := make([]Window, len(r.Windows))
+	for i, w := range r.Windows {
+		out[i] = Window{Range: Range(w.Range), Residency: Residency{Resident: w.Resident, Huge: w.Huge, Zero: w.Zero, Swapped: w.Swapped}}
+		if w.HugeUnknown {
+			out[i].HugeUnknown = w.Resident
+		}
+	}
+	return out, nil
 }

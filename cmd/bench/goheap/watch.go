@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/library/heapmap"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // watch looks at the heap of a process from outside, again and again.

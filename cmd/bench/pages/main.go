@@ -27,7 +27,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 func main() {

@@ -3,8 +3,8 @@ package lab
 import (
 	"math/bits"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // freeWindows returns how many whole windows of free memory the machine has, 0

@@ -10,7 +10,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/spelling"
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // An Experiment answers one question about this machine's memory.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/internal/system/cgroup"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // machine is a machine like those of clouds, whose kernel files are below root.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 var faults = &Experiment{
@@ -121,7 +121,7 @@ func firstWrites(m *page.Mapping, n uint64, how string) (total, writing time.Dur
 			for !gun.Load() {
 			}
 			for at := piece; at < m.Len() && aheadErr == nil; at += piece {
-				aheadErr = m.Commit(at, min(piece, m.Len()-at))
+				aheadErr = m.Populate(at, min(piece, m.Len()-at))
 			}
 		})
 		<-ready

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 type holder struct{ pid int }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // A Machine is what the arms depend on.

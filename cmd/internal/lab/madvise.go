@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 var madvise = &Experiment{

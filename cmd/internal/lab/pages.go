@@ -10,7 +10,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 var pages = &Experiment{

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // A probe is the process of an arm: it hands out memory and takes figures.

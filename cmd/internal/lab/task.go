@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // A Task is what one process of an arm does.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 // tiny is what the tests run: a few huge pages of memory.

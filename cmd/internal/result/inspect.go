@@ -5,7 +5,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // An Inspect is what was seen, as JSON has it: of one process, or of all.

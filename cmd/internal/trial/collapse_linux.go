@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/system/feature"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // MayCollapse says what forbids THPCollapse here, and how to get it; nil if nothing

@@ -11,8 +11,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/collapser"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // followEvery is how often the processes of a trial are looked at for heap that has

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // ErrOwnHeap says that a program needs nothing for THPHeap: its heap asks for huge

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // The variable of the patch is the setting's alone, whatever the environment says.

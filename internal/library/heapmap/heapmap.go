@@ -8,8 +8,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // ErrNotFound says that no Go heap was found.

@@ -13,7 +13,7 @@ import (
 	"os/exec"
 	"strconv"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // Command is the first argument of the process that touches memory: a program that

@@ -14,9 +14,9 @@ import (
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
 	"github.com/foliomem/folio/cmd/fleet/internal/pod"
 	"github.com/foliomem/folio/cmd/internal/process/collapser"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
-	"github.com/foliomem/folio/page"
 )
 
 func TestPolicy(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // ErrEnded says that the process has ended. What is done by then was done.

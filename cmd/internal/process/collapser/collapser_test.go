@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // fake is a process with windows of 2 MiB, and a clock that stands still but for

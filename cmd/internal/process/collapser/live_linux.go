@@ -8,8 +8,8 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/sys"
-	"github.com/foliomem/folio/page"
 )
 
 // live is a process of the running system.
@@ -61,7 +61,7 @@ func (l *live) collapse(r page.Range, minDensity float64) (page.Collapsed, error
 	case density < minDensity:
 		return page.Collapsed{Sparse: 1}, nil
 	}
-	return l.process.Collapse(r, &page.CollapseOptions{MinDensity: -1})
+	return l.process.Collapse(r, &page.CollapseOptions{AnyDensity: true})
 }
 
 // density returns the share of a window that is resident: anonymous pages that are

@@ -20,9 +20,9 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 // roles are programs of the test binary.

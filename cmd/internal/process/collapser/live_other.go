@@ -4,7 +4,7 @@ package collapser
 
 import (
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // live is never made here: page.OpenProcess fails.

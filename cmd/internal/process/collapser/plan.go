@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // Options say what to collapse.

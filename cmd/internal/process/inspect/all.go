@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // A Row is what is seen of a process among all.

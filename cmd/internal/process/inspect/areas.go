@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // Kind is what a mapping is used for.

@@ -19,9 +19,9 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 // nobody is a user that owns nothing.

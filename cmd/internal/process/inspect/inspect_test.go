@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 func vma(start, end uint64, perms, name string) procmem.VMA {

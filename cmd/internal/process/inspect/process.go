@@ -12,8 +12,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/codepatch"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // A Process is what was seen of one.

@@ -9,7 +9,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
 	"github.com/foliomem/folio/internal/base/advice"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // adviceFacts are what the rules on huge pages go by.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // System is where processes are looked at. It remembers which programs are written

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // A Watcher looks at one process again and again. What is known of its program, and how

@@ -10,8 +10,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/callsite"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/program/layout"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // fillWaterfall divides the memory of the process. w has what is open of it already, and

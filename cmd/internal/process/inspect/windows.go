@@ -7,7 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/system/feature"
-	"github.com/foliomem/folio/page"
+	"github.com/foliomem/folio/internal/system/page"
 )
 
 // MinDensity is the density from which on a window is worth a huge page by default,

@@ -12,9 +12,9 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/program/goversion"
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/page"
 )
 
 func open(t *testing.T, pid int) *Source {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 const mib = 1 << 20

@@ -102,7 +102,7 @@ func routesOnBasePages(t testing.TB) {
 		t.Error("not zero")
 	}
 	check("two read", r, Residency{Resident: size(50), Touched: size(50), Zero: size(2)})
-	if err := m.Commit(200*p, 10*p); err != nil {
+	if err := m.Populate(200*p, 10*p); err != nil {
 		t.Fatal(err)
 	}
 	check("ten committed", r, Residency{Resident: size(60), Touched: size(50), Zero: size(2)})
@@ -305,7 +305,7 @@ func TestHugeTLB(t *testing.T) {
 		t.Error(err)
 	}
 	m := mapped(t, host, size+1, &Options{Kind: HugeTLB, PageSize: size})
-	if m.Len() != 2*size || m.PageSize() != size || !m.Zero() {
+	if m.Len() != 2*size || m.PageSize() != size {
 		t.Errorf("%d bytes, page size %d", m.Len(), m.PageSize())
 	}
 	if res, err := m.Residency(nil); err != nil || res.Resident != 0 {
@@ -317,7 +317,7 @@ func TestHugeTLB(t *testing.T) {
 	if scan.Resident != uint64(size) || scan.Huge != uint64(size) || entries.Huge != uint64(size) || scan.Touched != uint64(Size()) {
 		t.Errorf("residency %+v", scan)
 	}
-	if err := m.Commit(0, m.Len()); err != nil {
+	if err := m.Populate(0, m.Len()); err != nil {
 		t.Error(err)
 	}
 	if res, err := m.Residency(&ResidencyOptions{Windows: true}); err != nil || res.Huge != uint64(2*size) || len(res.Windows) != 2 {
@@ -327,7 +327,7 @@ func TestHugeTLB(t *testing.T) {
 		t.Error("hugetlb pages can be freed lazily")
 	}
 	if n, err := m.Release(0, m.Len(), DontNeed, nil); err == nil && n == m.Len() {
-		if b[size] != 0 || !m.Zero() {
+		if b[size] != 0 {
 			t.Error("not zero after it was released")
 		}
 	} else if v, ok := feature.Running(); !ok || !v.Less(feature.Version{5, 18, 0}) {

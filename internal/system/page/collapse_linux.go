@@ -2,6 +2,7 @@ package page
 
 import (
 	"errors"
+	"fmt"
 
 	"golang.org/x/sys/unix"
 
@@ -19,8 +20,8 @@ func collapseRange(s system, r Range, o *CollapseOptions) (c Collapsed, err erro
 	if o != nil {
 		own = *o
 	}
-	if !(own.MinDensity <= 1) {
-		return c, errors.New("option MinDensity is more than 1, or no number")
+	if !(own.MinDensity >= 0 && own.MinDensity <= 1) {
+		return c, fmt.Errorf("option MinDensity is %v: want a share from 0 to 1", own.MinDensity)
 	}
 	if own.MinDensity == 0 {
 		own.MinDensity = defaultDensity
@@ -33,7 +34,7 @@ func collapseRange(s system, r Range, o *CollapseOptions) (c Collapsed, err erro
 		return c, err
 	}
 	r = r.Inward(int(size))
-	if own.MinDensity < 0 {
+	if own.AnyDensity {
 		for at := r.Start; at < r.End; at += size {
 			if own.Stop != nil && own.Stop(c) {
 				return c, nil

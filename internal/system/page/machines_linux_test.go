@@ -79,17 +79,14 @@ func TestEveryWayToCommit(t *testing.T) {
 				if got := present(t, f, m.Range()); got != uint64(want) {
 					t.Errorf("%v, without %v: %d bytes in memory, want %d", commit, without, got, want)
 				}
-				if !m.Zero() {
-					t.Errorf("%v: not known to be zero", commit)
-				}
 			}
 			m := mapped(t, f, size, nil)
 			for i, part := range []struct{ off, n int }{{3 * f.page, f.page}, {7*f.page + 5, f.page}, {size, 0}, {size - 1, 1}} {
-				if err := m.Commit(part.off, part.n); err != nil {
+				if err := m.Populate(part.off, part.n); err != nil {
 					t.Fatal(err)
 				}
 				if got, want := present(t, f, m.Range()), []int{1, 3, 3, 4}[i]*f.page; got != uint64(want) {
-					t.Errorf("Commit(%d, %d), without %v: %d bytes in memory, want %d", part.off, part.n, without, got, want)
+					t.Errorf("Populate(%d, %d), without %v: %d bytes in memory, want %d", part.off, part.n, without, got, want)
 				}
 			}
 		}
@@ -105,7 +102,7 @@ func TestCommitKeepsContents(t *testing.T) {
 		for i := range b {
 			b[i] = byte(i * 7)
 		}
-		if err := m.Commit(1, len(b)-2); err != nil {
+		if err := m.Populate(1, len(b)-2); err != nil {
 			t.Fatal(err)
 		}
 		for i := range b {
@@ -118,35 +115,29 @@ func TestCommitKeepsContents(t *testing.T) {
 
 func TestAheadCommitsInPieces(t *testing.T) {
 	machines(t, func(t *testing.T, f *fake) {
-		for _, piece := range []int{0, 1, 3 * f.page} {
-			size := 5<<20 + f.page
-			m := mapped(t, f, size, &Options{Commit: Ahead, Ahead: piece})
-			whole := roundUp(piece, f.page)
-			if piece == 0 {
-				whole = roundUp(2<<20, f.page)
+		m := mapped(t, f, 5<<20+f.page, &Options{Commit: Ahead})
+		whole := roundUp(2<<20, f.page)
+		for _, upto := range []int{-1, 0, 1, whole, whole + 1, whole / 2, 2*whole + 1, m.Len()} {
+			f.advised(0)
+			before := m.ahead
+			if err := m.PopulateAhead(upto); err != nil {
+				t.Fatal(err)
 			}
-			for _, upto := range []int{-1, 0, 1, whole, whole + 1, whole / 2, 2*whole + 1, m.Len()} {
-				f.advised(0)
-				before := m.ahead
-				if err := m.Ahead(upto); err != nil {
-					t.Fatal(err)
-				}
-				want := max(before, min(m.Len(), (max(upto, 0)+whole-1)/whole*whole))
-				if got := present(t, f, m.Range()); got != uint64(want) {
-					t.Errorf("piece %d, Ahead(%d): %d bytes in memory, want %d", piece, upto, got, want)
-				}
-				if calls := f.advised(unix.MADV_POPULATE_WRITE); len(calls) > 1 ||
-					len(calls) == 0 && want > before && f.have(feature.PopulateWrite) == nil {
-					t.Errorf("piece %d, Ahead(%d): %d calls", piece, upto, len(calls))
-				}
+			want := max(before, min(m.Len(), (max(upto, 0)+whole-1)/whole*whole))
+			if got := present(t, f, m.Range()); got != uint64(want) {
+				t.Errorf("PopulateAhead(%d): %d bytes in memory, want %d", upto, got, want)
 			}
-			if err := m.Ahead(m.Len() + 1); err == nil {
-				t.Error("no error beyond the end")
+			if calls := f.advised(unix.MADV_POPULATE_WRITE); len(calls) > 1 ||
+				len(calls) == 0 && want > before && f.have(feature.PopulateWrite) == nil {
+				t.Errorf("PopulateAhead(%d): %d calls", upto, len(calls))
 			}
 		}
-		m := mapped(t, f, 4*f.page, nil)
-		if err := m.Ahead(m.Len()); err != nil || present(t, f, m.Range()) != 0 {
-			t.Errorf("Ahead on a lazy mapping: %v, %d bytes in memory", err, present(t, f, m.Range()))
+		if err := m.PopulateAhead(m.Len() + 1); err == nil {
+			t.Error("no error beyond the end")
+		}
+		m = mapped(t, f, 4*f.page, nil)
+		if err := m.PopulateAhead(m.Len()); err != nil || present(t, f, m.Range()) != 0 {
+			t.Errorf("PopulateAhead on a lazy mapping: %v, %d bytes in memory", err, present(t, f, m.Range()))
 		}
 	})
 }
@@ -204,7 +195,7 @@ func TestCollapseTakesDenseWindowsOneByOne(t *testing.T) {
 			if percent == 50 {
 				n = f.huge / 2
 			}
-			if err := m.Commit(window*f.huge, n); err != nil {
+			if err := m.Populate(window*f.huge, n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -219,7 +210,7 @@ func TestCollapseTakesDenseWindowsOneByOne(t *testing.T) {
 			t.Errorf("collapsed %v, want %v", got, want)
 		}
 		// A window that the range cuts is not taken.
-		c, err = m.Collapse(1, 2*f.huge, &CollapseOptions{MinDensity: -1})
+		c, err = m.Collapse(1, 2*f.huge, &CollapseOptions{AnyDensity: true})
 		if err != nil || c != (Collapsed{Collapsed: 1}) {
 			t.Errorf("Collapse of a part = %+v, %v", c, err)
 		}

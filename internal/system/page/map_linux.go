@@ -46,9 +46,6 @@ func mapOptions(s system, size int, o Options) (*Mapping, error) {
 	if o.Commit < Lazy || o.Commit > Ahead {
 		return nil, fmt.Errorf("no such way to commit: %v", o.Commit)
 	}
-	if o.Ahead < 0 || o.Ahead != 0 && o.Commit != Ahead {
-		return nil, fmt.Errorf("option Ahead is %d: want a size, with Commit Ahead only", o.Ahead)
-	}
 	if err := checkName(o.Name); err != nil {
 		return nil, err
 	}
@@ -56,7 +53,7 @@ func mapOptions(s system, size int, o Options) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size > math.MaxInt-pageSize || o.Ahead > math.MaxInt-pageSize {
+	if size > math.MaxInt-pageSize {
 		return nil, errors.New("that is more than the address space")
 	}
 	length := roundUp(size, pageSize)
@@ -102,9 +99,6 @@ func (m *Mapping) prepare(o *Options) error {
 	case Ahead:
 		m.ahead = 0
 		m.piece = roundUp(aheadDefault, m.pageSize)
-		if o.Ahead > 0 {
-			m.piece = roundUp(o.Ahead, m.pageSize)
-		}
 	}
 	return nil
 }

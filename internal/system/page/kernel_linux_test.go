@@ -65,8 +65,8 @@ func TestPopulateGivesHugePages(t *testing.T) {
 	if res.Resident != uint64(m.Len()) || res.Touched != 0 || len(res.Windows) != 4 {
 		t.Errorf("residency %+v", res)
 	}
-	if !m.Zero() || m.PageSize() != HugeSize() {
-		t.Errorf("Zero %v, page size %d", m.Zero(), m.PageSize())
+	if m.PageSize() != HugeSize() {
+		t.Errorf("page size %d", m.PageSize())
 	}
 }
 
@@ -76,9 +76,6 @@ func releaseDontNeed(t testing.TB) {
 	m := hugeMapping(t, 3)
 	size := HugeSize()
 	b := m.Bytes()
-	if m.Zero() {
-		t.Error("known to be zero although somebody has the bytes")
-	}
 	for i := range b {
 		b[i] = 1
 	}
@@ -103,11 +100,8 @@ func releaseDontNeed(t testing.TB) {
 	if err != nil || res.Windows[0].Huge != 0 || res.Windows[0].Resident != uint64(size-Size()) {
 		t.Errorf("residency %+v, %v", res, err)
 	}
-	if m.Zero() {
-		t.Error("known to be zero although most of it was not released")
-	}
-	if n, err := m.Release(0, m.Len(), DontNeed, nil); err != nil || n != m.Len() || !m.Zero() {
-		t.Errorf("Release of all = %d, %v; Zero %v", n, err, m.Zero())
+	if n, err := m.Release(0, m.Len(), DontNeed, nil); err != nil || n != m.Len() {
+		t.Errorf("Release of all = %d, %v", n, err)
 	}
 }
 
@@ -255,7 +249,7 @@ func TestUseAfterClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Ahead(1); err != nil {
+	if err := m.PopulateAhead(1); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -265,8 +259,8 @@ func TestUseAfterClose(t *testing.T) {
 	}
 	for name, use := range map[string]func(){
 		"Bytes": func() { m.Bytes() }, "Len": func() { m.Len() }, "Kind": func() { m.Kind() },
-		"PageSize": func() { m.PageSize() }, "Range": func() { m.Range() }, "Zero": func() { m.Zero() },
-		"Commit": func() { m.Commit(0, 0) }, "Ahead": func() { m.Ahead(1) }, "Release": func() { m.Release(0, 0, DontNeed, nil) },
+		"PageSize": func() { m.PageSize() }, "Range": func() { m.Range() },
+		"Populate": func() { m.Populate(0, 0) }, "PopulateAhead": func() { m.PopulateAhead(1) }, "Release": func() { m.Release(0, 0, DontNeed, nil) },
 		"Collapse": func() { m.Collapse(0, 0, nil) }, "Residency": func() { m.Residency(nil) },
 	} {
 		func() {
@@ -290,7 +284,7 @@ func TestManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			own := m.Bytes()[part*size:][:size]
 			for round := range 20 {
-				if err := m.Commit(part*size, size); err != nil {
+				if err := m.Populate(part*size, size); err != nil {
 					t.Error(err)
 				}
 				for i := range own {
