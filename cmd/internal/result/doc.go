@@ -1,4 +1,4 @@
-// Package saved reads result files: what run, tune, lab, inspect,
-// doctor and suggest write with --json. A file that is damaged, or of a version that this one does
-// not know, is refused with the reason.
+// Package result is what commands found: the types of their results, which they write to files
+// with --json, and which are read back and checked. A file that is damaged, or of an unknown
+// version, is refused with the reason.
 package result

@@ -204,7 +204,7 @@ func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	return out
 }
 
-// labEnded is why an arm has no samples that the lab did not come to.
+// LabEnded is why an arm has no samples if the lab ended before its turn.
 const LabEnded = "the lab ended before"
 
 // labAgainst compares an arm with the base of the experiment.

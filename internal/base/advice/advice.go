@@ -139,7 +139,7 @@ func Find(f *Facts) (out []Advice) {
 	return out
 }
 
-// Of returns what the rule with an ID found, if it found anything.
+// ByID returns what the rule with an ID found, if it found anything.
 func ByID(id string, f *Facts) (Advice, bool) {
 	for _, a := range Find(f) {
 		if a.Rule == id {

@@ -100,7 +100,7 @@ func Count(v float64) string {
 	return Number(int64(math.Round(v)))
 }
 
-// Of returns a number with the noun that it counts, in the singular for one: "1 process".
+// Plural returns a number with the noun that it counts, in the singular for one: "1 process".
 func Plural(n int, noun string) string {
 	switch {
 	case n == 1:

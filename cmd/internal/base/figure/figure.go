@@ -117,7 +117,7 @@ var byKey, byUnit = func() (k, u map[string]Figure) {
 	return
 }()
 
-// Of returns the figure with a key. The keys are fixed: an unknown one is a mistake in
+// ByKey returns the figure with a key. The keys are fixed: an unknown one is a mistake in
 // the program.
 func ByKey(key string) Figure {
 	f, ok := byKey[key]

@@ -49,7 +49,7 @@ var Releases = []string{
 // Newest returns the newest release that Folio was tested with.
 func Newest() string { return Releases[len(Releases)-1] }
 
-// Of returns the row of a part; it panics if there is none.
+// SupportOf returns the row of a part; it panics if there is none.
 func SupportOf(part string) Support {
 	for _, s := range Table {
 		if s.Part == part {

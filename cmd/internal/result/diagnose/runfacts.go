@@ -59,7 +59,7 @@ type RunFacts struct {
 	OOM     OOMKills // what an OOM killer ended, of all runs
 }
 
-// NewSheet takes the medians of samples.
+// NewRunFacts takes the medians of samples.
 func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*trial.Sample) RunFacts {
 	median := func(key string) *float64 {
 		v := trial.FigureOf(key).Values(samples)

@@ -119,7 +119,7 @@ func Read(name string, data []byte) (*Set, error) {
 	return s, nil
 }
 
-// Of returns the measurements of a result.
+// NewSet returns the measurements of a result.
 func NewSet(r *result.Result) (*Set, error) {
 	s := newSet(r.Name)
 	s.facts(r)
