@@ -212,15 +212,15 @@ func TestIdleIsBounded(t *testing.T) {
 		}
 		a.Free()
 	}
-	for _, limit := range []int64{-1, 1 << 20, defaultIdleBytes} {
+	for _, limit := range []int64{0, 1 << 20, defaultIdleBytes} { // 0: NoIdle
 		eventually(t, "idle", func() bool { return idleSlabs() == 0 })
-		o := &Options{IdleBytes: int(limit)}
+		o := &Options{IdleBytes: int(limit), NoIdle: limit == 0}
 		// A GC cycle that comes between may take what is idle: try again then.
 		kept := false
 		for range 10 {
 			use(o, 50_000) // 40 MB
 			got := idleBytes.Load()
-			if slack := int64(64 * quantum); got > max(limit, 0)+slack || limit < 0 && idleSlabs() > 0 {
+			if slack := int64(64 * quantum); got > limit+slack || limit == 0 && idleSlabs() > 0 {
 				t.Errorf("IdleBytes %d: %d bytes are idle", limit, got)
 			}
 			kept = kept || limit > 0 && got > limit/4

@@ -171,7 +171,7 @@ func TestMemoryIsCollected(t *testing.T) {
 		end end
 	}{
 		"freed, kept idle":     {nil, 10, (*Arena).Free},
-		"freed, nothing idle":  {&Options{IdleBytes: -1}, 10, (*Arena).Free},
+		"freed, nothing idle":  {&Options{NoIdle: true}, 10, (*Arena).Free},
 		"large":                {nil, 1 << 20, (*Arena).Free},
 		"never freed":          {nil, 10, func(*Arena) {}},
 		"never freed, large":   {nil, 1 << 20, func(*Arena) {}},
@@ -283,7 +283,7 @@ func TestCleanupRunsWithTheSlab(t *testing.T) {
 	ran := make(chan int, 1)
 	var keep *linked
 	func() {
-		a := NewArenaWith(&Options{IdleBytes: -1})
+		a := NewArenaWith(&Options{NoIdle: true})
 		keep = New[linked](a)
 		runtime.AddCleanup(New[linked](a), func(n int) { ran <- n }, 7)
 		a.Free()
@@ -341,7 +341,7 @@ func init() {
 func finalizerOf[T any](n int) int {
 	ran := make(chan bool, 1)
 	func() {
-		a := NewArenaWith(&Options{IdleBytes: -1})
+		a := NewArenaWith(&Options{NoIdle: true})
 		var p *T
 		for range n {
 			p = New[T](a)

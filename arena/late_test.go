@@ -111,13 +111,13 @@ var lateEnds = []struct {
 	then      func(*Arena)
 	meanwhile bool
 }{
-	{"Reset, then Free", &Options{IdleBytes: -1}, (*Arena).Reset, (*Arena).Free, false},
-	{"Reset, then Put", &Options{IdleBytes: -1}, (*Arena).Reset, (&Pool{KeepBytes: -1}).Put, false},
+	{"Reset, then Free", &Options{NoIdle: true}, (*Arena).Reset, (*Arena).Free, false},
+	{"Reset, then Put", &Options{NoIdle: true}, (*Arena).Reset, (&Pool{NoKeep: true}).Put, false},
 	{"Free, then idle memory shrinks", nil, (*Arena).Free, shrinkAll, false},
 	{"Free, then nothing", nil, (*Arena).Free, func(*Arena) {}, false},
 	{"Free, then reuse", nil, (*Arena).Free, reuseAll, false},
 	{"Put, then Get", nil, latePool.Put, getAll, false},
-	{"Free meanwhile", &Options{IdleBytes: -1}, func(*Arena) {}, (*Arena).Free, true},
+	{"Free meanwhile", &Options{NoIdle: true}, func(*Arena) {}, (*Arena).Free, true},
 	{"Free, idle memory shrinks meanwhile", nil, (*Arena).Free, shrinkAll, true},
 	{"Free, reuse meanwhile", nil, (*Arena).Free, reuseAll, true},
 	{"Put, Get meanwhile", nil, latePool.Put, getAll, true},

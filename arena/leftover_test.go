@@ -71,7 +71,7 @@ func init() {
 		}
 	}
 	roles["leftovers"] = reused(nil)
-	roles["leftovers, none kept"] = reused(&Options{IdleBytes: -1})
+	roles["leftovers, none kept"] = reused(&Options{NoIdle: true})
 }
 
 // Leftovers that are not needed are forgotten after a cycle or two, so that their list

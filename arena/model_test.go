@@ -189,7 +189,13 @@ func runProgram(b []byte) error {
 	for len(b) > 0 {
 		op := next()
 		if len(arenas) == 0 || op%16 == 0 && len(arenas) < 4 {
-			o := &Options{SlabBytes: 4096 << (next() % 3), IdleBytes: []int{0, -1, 32 << 10}[next()%3]}
+			o := &Options{SlabBytes: 4096 << (next() % 3)}
+			switch next() % 3 {
+			case 1:
+				o.NoIdle = true
+			case 2:
+				o.IdleBytes = 32 << 10
+			}
 			a := &modelled{}
 			if op%3 == 0 {
 				a.Arena = pool.Get()

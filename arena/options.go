@@ -15,12 +15,15 @@ type Options struct {
 	// after Free, in bytes: this arena's slabs are left to the GC at once where
 	// they would be idle beyond it (up to 64 KiB of small ones of each type
 	// displace idle large slabs instead), and large ones without pointers are returned to
-	// the OS. Negative keeps none. Default: 8 MiB, or as much as arenas of 1 MiB or
+	// the OS. Default: 8 MiB, or as much as arenas of 1 MiB or
 	// more hold now, if that is more; and what was dropped so and asked for again
 	// within a second, until half a second passes in which it is not needed.
-	// Large slabs that the GC has not freed yet are reused beyond the bound,
-	// unless it is negative.
+	// Large slabs that the GC has not freed yet are reused beyond the bound.
 	IdleBytes int
+
+	// NoIdle keeps nothing of this arena for reuse after Free; IdleBytes is then
+	// ignored. Default: keep up to IdleBytes.
+	NoIdle bool
 
 	// HugePages says whether large slabs are put on huge pages. Default:
 	// HugeAuto.
@@ -79,8 +82,11 @@ func resolve(o *Options) *settings {
 	}
 	s.maxClass = classBelow(s.maxBytes)
 	s.maxBytes = s.maxClass.bytes()
-	if o.IdleBytes != 0 {
-		s.idle = int64(max(o.IdleBytes, 0))
+	switch {
+	case o.NoIdle:
+		s.idle = 0
+	case o.IdleBytes > 0:
+		s.idle = int64(o.IdleBytes)
 	}
 	return s
 }

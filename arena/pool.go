@@ -14,8 +14,12 @@ type Pool struct {
 
 	// KeepBytes is how much memory an arena keeps in the pool, in bytes. It
 	// does not count as idle in the sense of Options.IdleBytes; the rest of the
-	// arena's memory does. Negative keeps none. Default: 1 MiB.
+	// arena's memory does. Default: 1 MiB.
 	KeepBytes int
+
+	// NoKeep keeps no memory in the pool; KeepBytes is then ignored. Default: keep
+	// up to KeepBytes.
+	NoKeep bool
 
 	once sync.Once
 	set  *settings // of Options
@@ -63,6 +67,17 @@ func (p *Pool) settings() *settings {
 	return p.set
 }
 
+// keep is how much memory an arena keeps in the pool.
+func (p *Pool) keep() int64 {
+	switch {
+	case p.NoKeep:
+		return 0
+	case p.KeepBytes > 0:
+		return int64(p.KeepBytes)
+	}
+	return defaultKeepBytes
+}
+
 // Put frees the arena and gives its memory to the pool. Neither the arena nor its
 // handles nor what was allocated from it may be used afterwards, as after Free.
 // Put panics if the arena was freed or put before. An arena from elsewhere may be
@@ -76,11 +91,7 @@ func (p *Pool) Put(a *Arena) {
 		a.more.state = pooled
 		return
 	}
-	keep := int64(p.KeepBytes)
-	if keep == 0 {
-		keep = defaultKeepBytes
-	}
-	large := a.reset(keep)
+	large := a.reset(p.keep())
 	m := a.more
 	if m.first = a.one.in; m.first != nil {
 		m.first.self.detach(hide(&a.one))

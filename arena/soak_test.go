@@ -168,7 +168,14 @@ func soakRound(r *rand.Rand, pool *Pool, passed chan *soakChain) (ops int, err e
 		default:
 		}
 	}
-	a := NewArenaWith(&Options{SlabBytes: 4096 << r.IntN(12), IdleBytes: []int{0, -1, 64 << 10}[r.IntN(3)]})
+	o := &Options{SlabBytes: 4096 << r.IntN(12)}
+	switch r.IntN(3) {
+	case 1:
+		o.NoIdle = true
+	case 2:
+		o.IdleBytes = 64 << 10
+	}
+	a := NewArenaWith(o)
 	for range 1 + r.IntN(3) {
 		c := soakChain{a: a}
 		more, e := c.fill(a, r, n)

@@ -104,7 +104,7 @@ func staleArenas() map[string]*stale {
 		"with options":     keep(NewArenaWith(&Options{Name: "named"}), one),
 		"from a pool":      keep(p.Get(), one),
 		"reset before":     keep(NewArena(), func(a *Arena) { New[linked](a); a.Reset() }),
-		"of a small class": keep(NewArenaWith(&Options{SlabBytes: 4096, IdleBytes: -1}), many),
+		"of a small class": keep(NewArenaWith(&Options{SlabBytes: 4096, NoIdle: true}), many),
 	}
 }
 

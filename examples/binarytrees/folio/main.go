@@ -72,7 +72,8 @@ func main() {
 func run(args []string, w io.Writer) error {
 	flags := flag.NewFlagSet("binarytrees", flag.ContinueOnError)
 	batch := flags.Int("batch", 1<<20, "free an arena once its trees take so many `bytes`; 0: an arena per tree")
-	flags.IntVar(&options.IdleBytes, "idle", 0, "keep at most so many idle `bytes` for reuse; 0: the default; negative: none")
+	flags.IntVar(&options.IdleBytes, "idle", 0, "keep at most so many idle `bytes` for reuse; 0: the default")
+	flags.BoolVar(&options.NoIdle, "no-idle", false, "keep no idle memory for reuse")
 	flags.IntVar(&options.SlabBytes, "slab", 0, "largest slab in `bytes`; 0: the default")
 	base := flags.Bool("base", false, "no huge pages")
 	if err := flags.Parse(args); err != nil {

@@ -19,7 +19,7 @@ stretch tree of depth 17        arenas: 1        nodes: 262143     MB: 4.0
        16 trees of depth 16     arenas: 16       nodes: 2097136    MB: 32.0
 long lived tree of depth 16     arenas: 1        nodes: 131071     MB: 2.0
 `
-	for _, args := range [][]string{{"16"}, {"-base", "-idle", "-1", "-slab", "65536", "16"}} {
+	for _, args := range [][]string{{"16"}, {"-base", "-no-idle", "-slab", "65536", "16"}} {
 		var got strings.Builder
 		if err := run(args, &got); err != nil || got.String() != want[1:] {
 			t.Errorf("%v: %v\n%s", args, err, &got)
