@@ -113,7 +113,7 @@ func TestScanInPieces(t *testing.T) {
 		if n, next, err = scan(next, start+uintptr(len(b)), into); err != nil || n != 1 || next != start+uintptr(len(b)) || into[0].End-into[0].Start != more {
 			t.Errorf("%s, the rest: %d, %#x, %v, %+v", name, n, next, err, into[0])
 		}
-		if n, next, err = scan(0, 4*pieceLength, into); err != nil || n == 0 && next != pieceLength {
+		if n, next, err = scan(0, 3*pieceLength, into); err != nil || n == 0 && next != pieceLength {
 			t.Errorf("%s of nothing: %d, %#x, %v", name, n, next, err)
 		}
 	}
