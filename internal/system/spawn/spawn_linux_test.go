@@ -176,7 +176,7 @@ func TestAccounts(t *testing.T) {
 			t.Errorf("%s, %d KiB touched: the kernel says %d KiB, the program %d", c.way, kib, maxRSS, peak)
 		}
 		if minorFaults < faults || minorFaults > faults+200 {
-			t.Errorf("%s, %d KiB touched: the kernel says %d page faults, the program %d", c.way, kib, ru.Minflt, faults)
+			t.Errorf("%s, %d KiB touched: the kernel says %d page faults, the program %d", c.way, kib, minorFaults, faults)
 		}
 	}
 	runtime.KeepAlive(large)
