@@ -43,8 +43,9 @@ func hostile() {
 // sparse maps address space and touches it every GiB.
 func sparse(tib int) {
 	const step = 1 << 30
+	size := uint64(1 << 40) // more than an int of a 32-bit machine
 	for range tib {
-		b, err := unix.Mmap(-1, 0, 1<<40, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+		b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 		check(err)
 		for at := 0; at < len(b); at += step {
 			b[at] = 1

@@ -2,7 +2,6 @@ package page
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -250,10 +249,4 @@ func TestWindowSizeIsWhatAHugePageWouldBe(t *testing.T) {
 			t.Errorf("windowSize is %d where the kernel says %d", got, 8<<20)
 		}
 	}
-}
-
-func ExampleRange_Inward() {
-	r := Range{0x1ff000, 0x5ff000}
-	fmt.Println(r.Inward(2<<20), r.Outward(2<<20))
-	// Output: 200000-400000 0-600000
 }

@@ -10,13 +10,13 @@ import (
 
 func TestInterpreter(t *testing.T) {
 	// An ELF file of a header, one segment, and what that says.
-	dynamic := func(typ elf.ProgType, name string, claimed int) string {
+	dynamic := func(typ elf.ProgType, name string, claimed uint64) string {
 		const phoff, at = 64, 64 + 56
 		var b bytes.Buffer
 		for _, v := range []any{
 			elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
 				Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Phoff: phoff, Ehsize: 64, Phentsize: 56, Phnum: 1},
-			elf.Prog64{Type: uint32(typ), Off: at, Filesz: uint64(claimed)},
+			elf.Prog64{Type: uint32(typ), Off: at, Filesz: claimed},
 		} {
 			if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
 				t.Fatal(err)
@@ -34,10 +34,10 @@ func TestInterpreter(t *testing.T) {
 		{"empty line", "#!\n", "", true},
 		{"text", "text\n", "", false},
 		{"empty", "", "", false},
-		{"dynamic", dynamic(elf.PT_INTERP, loader, len(loader)), strings.TrimRight(loader, "\x00"), false},
-		{"static", dynamic(elf.PT_LOAD, loader, len(loader)), "", false},
+		{"dynamic", dynamic(elf.PT_INTERP, loader, uint64(len(loader))), strings.TrimRight(loader, "\x00"), false},
+		{"static", dynamic(elf.PT_LOAD, loader, uint64(len(loader))), "", false},
 		{"longer than a path", dynamic(elf.PT_INTERP, loader, 1<<40), "", false},
-		{"cut off", dynamic(elf.PT_INTERP, loader, len(loader))[:100], "", false},
+		{"cut off", dynamic(elf.PT_INTERP, loader, uint64(len(loader)))[:100], "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if path, script := Interpreter(strings.NewReader(c.file), int64(len(c.file))); path != c.path || script != c.script {
