@@ -6,75 +6,74 @@
 //	}
 //	defer advisor.Stop() // does nothing if Start failed
 //
-// Since Go 1.21.4 the runtime does not ask for huge pages, and most systems give
-// them only to those who ask. What a program gains depends on how it reads its heap:
+// Since Go 1.21.4 the runtime does not ask for huge pages, and most systems only give
+// them to programs that ask. What a program gains depends on how it reads its heap:
 // https://github.com/foliomem/folio/blob/main/docs/lab-notes/huge-pages.md has
 // measurements. Small heaps gain nothing, and are left alone ([Options.MinHeap]).
 //
 // # Two mechanisms
 //
 // Collapse, the default, makes huge pages of windows that are nearly all in use
-// (MADV_COLLAPSE, kernel 6.1+), the densest first. No flag is left behind, so the
-// kernel does not fill what the runtime releases later. It works whatever the
-// system's policy for transparent huge pages is. It never touches a sparse window:
-// that would make 2 MiB of memory out of one page.
+// (MADV_COLLAPSE, Linux 6.1), the densest first. It sets no policy, so the
+// kernel does not fill what the runtime releases later. It works under every
+// system policy for transparent huge pages. It never touches a sparse window, since one
+// resident page would become 2 MiB.
 //
 // Reserve ([Options.Reserve]) grows the heap's address space once, at the start, and
 // advises the kernel to use huge pages there (MADV_HUGEPAGE). The heap then grows
-// into huge pages from the beginning, with a small part of the page faults. It
-// needs the policy to be madvise or always. It is for programs whose heap
-// is known to become large: even a small one is rounded up to whole huge pages. What
-// grows beyond the reserve is left to Collapse. A program that locks its memory
+// into huge pages from the beginning, with a fraction of the page faults. It
+// needs the policy madvise or always. It is for programs whose heap
+// is known to become large: even a small heap is rounded up to whole huge pages.
+// Collapse takes what grows beyond the reserve. A program that locks its memory
 // (mlockall) cannot have a reserve, as the kernel would put all of it in memory: it is
 // refused, or released within a second if memory is locked later (see [Options.Log]).
 //
-// An adaptive reserve ([ReserveAdaptive]) goes by a memory limit, of a cgroup or GOMEMLIMIT,
-// and by the heap. A heap below 64 MiB is left as it is. When it is about to pass that, its
-// address space grows: up to the limit, in steps of which each doubles it, at the cost of a
-// GC cycle each and a thousandth of its size. It asks for huge pages no further than the
+// An adaptive reserve ([ReserveAdaptive]) follows a memory limit, of a cgroup or GOMEMLIMIT,
+// and the heap. A heap below 64 MiB is left as it is. When it is about to exceed that, its
+// address space grows up to the limit, in steps that double it. Each step takes a GC cycle
+// and memory of a thousandth of the reserve. It asks for huge pages no further than the
 // heap can grow before the next look, 5/4 of the GC's heap goal. It no longer asks when
 // the heap has been small for half a minute, when less than half of a sample of its huge
-// pages was ever written to, and when threads wait for memory ([Stats.GivenUp]); the first
-// and the last are tried again. It needs the policy to be madvise, and is not made
-// where vm.overcommit_memory is 2, where the program locks its memory, or where less than
-// MinDensity of the heap is in memory.
+// pages was ever written to, or when threads wait for memory ([Stats.GivenUp]); it retries
+// after the first and the last. It needs the policy madvise, and is not made
+// if vm.overcommit_memory is 2, if the program locks its memory, or if less than
+// MinDensity of the heap is resident.
 //
 // # Memory
 //
 // A huge page can have parts that the runtime does not use: bloat. Collapse fills at
 // most half of [Options.MaxBloat] of what it collapses. Bloat that appears
-// later, as a heap shrinks, is measured: what the kernel has in memory, less what the
-// runtime says it has not released. When that passes MaxBloat, it is released
+// later, as a heap shrinks, is measured: resident memory less what the
+// runtime reports as not released. When that exceeds MaxBloat, it is released
 // by the runtime itself: the advisor allocates the space that the runtime believes
 // it has released, without writing to it, drops it, and calls
 // [runtime/debug.FreeOSMemory]. That costs a GC cycle, and it releases all
-// free memory of the heap; so it happens twice a minute at most, and less often if it
-// does not help. Nothing else would be safe: no one but the runtime
+// free memory of the heap. So it happens at most twice a minute, and less often if it
+// does not help. No other method is safe: only the runtime
 // knows which of its pages are free.
 //
-// khugepaged, the kernel's own thread, fills holes too, in memory that is advised, or
-// everywhere if the policy is always: by default (max_ptes_none=511) it makes 2 MiB
-// out of one page. So what a reserve has been used for is then taken out of its reach
-// (MADV_NOHUGEPAGE), and under always what the heap has when memory is released; and
+// khugepaged, a thread of the kernel, also fills holes: in advised memory, or
+// everywhere if the policy is always. By default (max_ptes_none=511) it makes 2 MiB
+// out of one page. The used part of a reserve is therefore advised against huge pages
+// (MADV_NOHUGEPAGE); under always, also the heap when memory is released.
 // [Stats.Hazards] says what the administrator can do.
 //
 // # What it costs
 //
-// Collapsing takes about a millisecond of CPU time a window of 2 MiB, in
-// virtual machines whose host gives memory only when it is touched up to ten
-// times as much; [Options.Budget] bounds it. A goroutine that uses the window at that
-// moment waits for it. So do requests on a single CPU: unless the program keeps that busy,
-// windows are collapsed one at a time then, in a tenth of the time at most. It is not done
-// while the GC marks, nor while the system is short of memory. A GC cycle wakes the
-// advisor; besides, a few counters are read once a second, or every half minute if the heap
-// cannot become large without a GC cycle.
+// Collapsing takes about 1 ms of CPU time per window of 2 MiB, and up to 10 ms in
+// virtual machines whose host allocates memory at first touch; [Options.Budget] bounds it.
+// Goroutines that use the window meanwhile wait. So do requests on a single CPU: unless the
+// program keeps that CPU busy, windows are collapsed one at a time, in at most a tenth of
+// the time. Nothing is collapsed while the GC marks, or while the system is short of memory.
+// The advisor wakes after a GC cycle, and reads a few counters once a second, or every half
+// minute if the heap cannot become large without a GC cycle.
 //
 // # Systems
 //
-// Collapse needs Linux 6.1. Elsewhere [Start] returns an error for which
-// errors.Is(err, [page.ErrNotSupported]) holds, and does nothing. Nor does it do anything
-// where the user wants no huge pages: GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
+// Collapse needs Linux 6.1. On other systems [Start] does nothing and returns an error that
+// wraps [page.ErrNotSupported]. It also does nothing if the user has disabled huge pages:
+// GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
 //
-// A guide for users, with the hazards, is in
+// The guide for users, with the hazards:
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.
 package goheap
