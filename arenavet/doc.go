@@ -1,15 +1,15 @@
-// Package arenavet finds mistakes with arenas before they run: analysers for Folio's
+// Package arenavet finds mistakes with arenas at compile time: analysers for Folio's
 // package arena, for Go's experimental one, and for page and gctune.
 //
 //	folio vet ./...
 //	go vet -vettool=$(which folio) ./...
 //
-// Analyzers lists them in the form of golang.org/x/tools/go/analysis, which gopls,
+// [Analyzers] returns them in the form of golang.org/x/tools/go/analysis, which gopls,
 // golangci-lint and other drivers take.
 //
-// They prefer silence to a false alarm: what they report cannot be right, unless
-// the code is never reached. They follow values through variables, fields, slices,
-// closures, deferred calls and calls of other functions, of other packages too, but
-// not through interfaces, function values, channels or reflection. The manual
-// (docs/arenavet.md) says what each does not see.
+// They report only what is certain: code that is wrong whenever it is reached. They follow
+// values through variables, fields, slices, closures, deferred calls and calls of other
+// functions, including those of other packages, but not through interfaces, function values,
+// channels or reflection. https://github.com/foliomem/folio/blob/main/docs/arenavet.md lists
+// what each does not detect.
 package arenavet

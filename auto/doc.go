@@ -21,38 +21,39 @@
 //	                         limit, from 64 MiB on, given up if they do not suit; 0: none
 //	minheap=SIZE   256MiB    smaller heaps are not collapsed
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
-//	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1
+//	bloat=SHARE    0.05      unused memory that huge pages may take, 0.01 to 1
 //	release=0|1    1         release memory when there is more bloat than that
 //	budget=SHARE   adaptive  the most of one CPU that collapsing takes, 0.001 to 1;
 //	                         adaptive: as much as finishes in two seconds, from 0.25 to
 //	                         1; on a single CPU in ten seconds, from 0.02 to 0.1
 //	gc=on|off      on        tune the GC
-//	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
-//	                         does not grow. 0: no bound (the default within a limit)
-//	secondp=WHEN   0         when GOMAXPROCS is 2 on a single CPU that is idle at times.
-//	                         sweep: while the heap is swept after a GC cycle; gc: while
-//	                         the GC marks, too, which makes the tail of some servers
-//	                         longer; 0: never
-//	log=0|1        0         say on the standard error what is done
+//	percpu=SIZE    8GiB      memory that one CPU is worth: the heap grows while that saves
+//	                         CPU time worth more. 0: no bound (the default within a limit)
+//	secondp=WHEN   0         when GOMAXPROCS is 2 on a single, partly idle CPU.
+//	                         sweep: while the heap is swept after a GC cycle; gc: also
+//	                         while the GC marks, which lengthens the tail latency of some
+//	                         servers; 0: never
+//	log=0|1        0         log to standard error
 //	arenadebug=0|1 0         read by package arena
 //
-// Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. What is unknown or wrong is
-// reported once, on the standard error, and ignored. So is what cannot be
-// done here, if FOLIO is set; if it is not, it is ignored without a word.
+// Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. Unknown or invalid settings are
+// reported once on standard error, and ignored. So are settings that the system does not
+// support if FOLIO is set; if it is not, they are ignored silently.
 //
-// What it does to the heap, and what can go wrong, is in
+// What it does to the heap, and the hazards:
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.
 //
 // # Deadlocks
 //
-// While it runs, the Go runtime does not end a program whose goroutines all wait for ever
-// ("all goroutines are asleep - deadlock!"): its goroutines wait on timers, as they do in
-// programs that use a time.Ticker, os/signal or the network. FOLIO=off restores that.
+// While it runs, the Go runtime does not detect that all goroutines of a program wait forever
+// ("all goroutines are asleep - deadlock!"), because goroutines of this package wait on timers.
+// The same holds for programs that use a time.Ticker, os/signal or the network. FOLIO=off
+// restores the detection.
 //
 // # In tests
 //
-// In a test binary nothing is started unless FOLIO is set, so that leak detectors find no
-// goroutine of it: FOLIO=all=on has the defaults. The go command writes into a binary
-// whether it is one; for tests that other tools build, as Bazel, set FOLIO=off. Programs that a
-// test starts are not test binaries.
+// In a test binary nothing is started unless FOLIO is set, so that leak detectors find none
+// of its goroutines; FOLIO=all=on starts the defaults. The go command marks test binaries. For
+// tests that other tools such as Bazel build, set FOLIO=off. Programs that a test starts are
+// not test binaries.
 package auto

@@ -9,9 +9,9 @@
 //
 // A program whose GC takes less than 2% of its CPU time is left alone. Where GC
 // takes more, the heap may grow: until GC takes 1%, until the budget is used, until a
-// comparison of both settings shows that more memory saves nothing, or, where no limit
-// was set, until more memory is worth more than the CPU time that it saves
-// ([Options.MemoryPerCPU]). Where memory is limited and the program leaves much of its
+// comparison of both settings shows that more memory saves nothing, or, without a
+// memory limit, until more memory is worth more than the CPU time that it saves
+// ([Options.MemoryPerCPU]). If memory is limited and the program leaves much of its
 // CPUs idle, as servers do, these shares are 0.5% and 0.25%, for the tail of its latency
 // ([Options.Threshold]). When the live heap grows, or memory outside the Go runtime (C,
 // mappings), GOGC falls at the next GC cycle. The peak of memory outside the runtime is
@@ -30,8 +30,8 @@
 //
 // Decisions are a function of samples alone, which is tested on simulated heaps. The CPU time of
 // a GC cycle, and the CPU time that the program itself takes for each allocated
-// byte, give the heap growth between two cycles at which GC takes a wanted share.
-// Nothing is tried out, so it converges within a few cycles and does not oscillate.
+// byte, give the heap growth between two cycles at which GC takes the target share.
+// No settings are tried, so it converges within a few cycles and does not oscillate.
 // Audits find what this model leaves out (page faults, caches): now and then, for a
 // few cycles, the heap gets half of the room, and the CPU time for each allocated
 // byte (or [Options.Throughput]) is compared with that before and after.
@@ -40,17 +40,17 @@
 //
 // The tuner wakes after a GC cycle, at most 50 times a second. While GOGC is raised
 // it also wakes once a second, every 30 seconds in an idle program, and up to 20
-// times a second where little of the budget is free: memory outside the heap that
-// grows by up to 0.5 GiB a second is then seen in time. An idle program whose GOGC
+// times a second if little of the budget is free, to keep up with memory outside the
+// heap that grows by up to 0.5 GiB a second. An idle program whose GOGC
 // is not raised is not woken. With [Options.SecondP] GOMAXPROCS is 2 at times on a
-// single CPU; each change stops the world, and there are readings every 10 ms
+// single CPU; each change stops the world, and the tuner wakes every 10 ms
 // meanwhile. Setting GOGC takes the heap lock; it does not stop the
 // world (since Go 1.19). RSS goes up, within the budget.
 //
 // # Systems
 //
-// On Linux everything works. On other systems the RSS of the process is not read,
-// so memory outside the Go runtime is not noticed. On macOS and Windows the budget
+// Linux has everything. On other systems the RSS of the process is not read,
+// so memory outside the Go runtime does not count. On macOS and Windows the budget
 // is a quarter of the machine's memory. On other systems, where that is unknown, the
 // heap may grow to five times the live heap, and no memory limit is set.
 package gctune
