@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/gctune"
 	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/base/config"
 )
 
@@ -63,7 +64,7 @@ func read(env string) (s settings, wrong []error) {
 				s.options.MinHeap = 1 // any
 			}
 		case "density":
-			s.options.MinDensity, err = item.Share(goheap.LeastMinDensity)
+			s.options.MinDensity, err = item.Share(advice.LeastDenseWindow)
 		case "bloat":
 			s.options.MaxBloat, err = item.Share(0.01)
 		case "budget":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -129,7 +130,7 @@ func (a *Advisor) heedSmall(now time.Time) {
 func (a *Advisor) unfit(now time.Time) string {
 	// A program that is not sparse has pages that it cleared, or has not come to yet: up to
 	// a quarter was seen.
-	if s := a.adaptive.sampled; float64(s.written) < LeastMinDensity*float64(s.resident) {
+	if s := a.adaptive.sampled; float64(s.written) < advice.LeastDenseWindow*float64(s.resident) {
 		a.adaptive.over = true // it is in memory by now: that is how the program is
 		return fmt.Sprintf("the heap is sparse: %s of %s in huge pages were never written to",
 			unit.Size(sub(s.resident, s.written)), unit.Size(s.resident))

@@ -28,46 +28,47 @@ const (
 
 // Options are the options of [Start]. nil and zero fields are the defaults.
 type Options struct {
-	// Reserve is how many bytes of heap begin on huge pages, see the package's
-	// documentation: the size that the heap is expected to reach. It costs address
-	// space, and about 1 MiB of memory for each GiB. Needs a THP policy of
-	// madvise or always. Default: no reserve.
+	// Reserve is the size in bytes that the heap is expected to reach: so much of it is on
+	// huge pages from the start, see the package documentation. It takes address space, and
+	// about 1 MiB of memory for each GiB. It needs the THP policy madvise or always.
+	// Default: no reserve.
 	Reserve int64
-	// ReserveMode may have something else decide the size; Reserve is then 0.
+	// ReserveMode says what decides the size; Reserve is for ReserveFixed only.
 	// Default: ReserveFixed.
 	ReserveMode ReserveMode
 	// NoCollapse leaves the heap beyond the reserve as it is. Default: collapse.
 	NoCollapse bool
-	// MinHeap is the size in bytes of the heap, as far as it is in use, from which on
-	// it is collapsed. Default: 256 MiB. 1: any.
+	// MinHeap is the heap in use, in bytes, below which nothing is collapsed. 1 collapses
+	// heaps of any size. Default: 256 MiB.
 	MinHeap int64
-	// MinDensity is the share of a window's pages that must be in memory for it
-	// to be collapsed, from LeastMinDensity to 1. Default: DefaultMinDensity, 0.8.
+	// MinDensity is the share of a window's pages that must be resident for it to be
+	// collapsed, from 0.5 to 1: below 0.5 the window's memory would more than double.
+	// Default: 0.8.
 	MinDensity float64
-	// MaxBloat is how much of the heap's memory, as a share of what the runtime
-	// has in use, may be bloat before it is released, from 0.01 to 1. Less than
-	// 8 MiB is never released. Default: 0.05.
+	// MaxBloat is the bloat, as a share of the memory that the runtime has in use, above
+	// which it is released, from 0.01 to 1. Less than 8 MiB is never released.
+	// Default: 0.05.
 	MaxBloat float64
 	// NoRelease turns that off, and with it the GC cycles that it causes.
 	// Default: release.
 	NoRelease bool
-	// Budget is the share of one processor that collapsing may take while there is
-	// something to collapse, from 0.001 to 1. A GiB takes about 0.4 s of it, in
-	// virtual machines that get their memory when they touch it up to ten times as much.
-	// Default: what it takes to be done within two seconds, but not less than
-	// 0.25 nor more than 1 (0.5 with a single CPU, by GOMAXPROCS or the quota of the
-	// cgroups). With a single CPU that is idle for more than 5% of the time: within ten
-	// seconds, from 0.02 to 0.1, and a window at a time.
+	// Budget is the share of one CPU that collapsing may take while there is
+	// something to collapse, from 0.001 to 1. A GiB takes about 0.4 s of CPU time; in
+	// virtual machines whose memory is allocated at first touch, up to ten times as much.
+	// Default: enough to finish within two seconds, from 0.25 to 1 (to 0.5 with a
+	// single CPU, by GOMAXPROCS or the quota of the cgroups). With a single CPU that is
+	// idle for more than 5% of the time: enough to finish within ten seconds, from 0.02 to
+	// 0.1, one window at a time.
 	Budget float64
 	// MaxPressure is the share of the time in which some thread may wait for
 	// memory (PSI, of the own cgroup or the machine) before collapsing pauses, from
-	// 0 to 1. It is not known before kernel 4.20; then nothing pauses.
+	// 0 to 1. Before Linux 4.20, which has no PSI, nothing pauses.
 	// Default: 0.1.
 	MaxPressure float64
-	// MinWait and MaxWait are the shortest and the longest time between two looks at
-	// the heap's counters; the latter is for one that cannot become as large as MinHeap
-	// without a GC cycle, which wakes the advisor. Others are looked at at
-	// least once a second. Default: 250 ms, 30 s.
+	// MinWait and MaxWait are the shortest and the longest time between two readings of
+	// the heap's counters. MaxWait applies to heaps that cannot grow to MinHeap without a
+	// GC cycle, which wakes the advisor. Others are read at least once a second.
+	// Default: 250 ms, 30 s.
 	MinWait, MaxWait time.Duration
 	// Log logs what an operator may want to know: at level info the start, hazards, the
 	// first windows that were collapsed, released memory, errors (once each); at level warn
@@ -75,14 +76,6 @@ type Options struct {
 	// (mlockall). Default: nothing is logged.
 	Log *slog.Logger
 }
-
-// DefaultMinDensity is the density from which on a window is worth a huge page, and
-// LeastMinDensity the least that may be asked for: a window less full would more
-// than double.
-const (
-	DefaultMinDensity = advice.DenseWindow
-	LeastMinDensity   = advice.LeastDenseWindow
-)
 
 const (
 	defaultMinHeap = 256 << 20
@@ -102,7 +95,7 @@ func (o *Options) withDefaults() (own Options, err error) {
 			err = errors.Join(err, fmt.Errorf("option %s is %v: want %v to 1", name, *v, least))
 		}
 	}
-	share("MinDensity", &own.MinDensity, DefaultMinDensity, LeastMinDensity)
+	share("MinDensity", &own.MinDensity, advice.DenseWindow, advice.LeastDenseWindow)
 	share("MaxBloat", &own.MaxBloat, 0.05, 0.01)
 	share("Budget", &own.Budget, 0, 0.001) // 0: see pace
 	share("MaxPressure", &own.MaxPressure, 0.1, 0)
