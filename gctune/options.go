@@ -64,7 +64,7 @@ type Options struct {
 	// SecondP says when GOMAXPROCS is 2 in a program that may run on one CPU only, leaves it
 	// idle for part of the time, and has a heap goal of 64 MiB or more. Not where GOMAXPROCS
 	// is set in the environment, or by the program to anything but 1. SecondPSweep is for
-	// while the heap is swept, so that requests do not wait for that. SecondPGC is for while
+	// while the heap is swept, so that requests do not wait for that. SecondPGC is also for while
 	// the GC marks, if the live heap is 32 MiB or more. Measure that: it made the 99th
 	// percentile of latency of one service shorter (0.83x) and that of another longer (1.45x).
 	// Default: never, because of code that makes an array of GOMAXPROCS parts as it starts,
