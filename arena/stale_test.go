@@ -77,7 +77,7 @@ var staleTable = []struct{ uses, free, put, reset string }{
 	{"New of a handle that was kept", "panics", "panics", "works"},
 	{"Free, Reset, Pool.Put", "panics", "panics", "works"},
 	{"Stats", "zeros", "zeros", "works"},
-	{"reading, writing, append, Clone of what was kept", "unseen", "unseen", "unseen"},
+	{"reading, writing, append, Clone of what was kept", "undetected", "undetected", "undetected"},
 }
 
 // staleArenas are arenas with all that makes a difference.
@@ -139,7 +139,7 @@ func TestStaleUse(t *testing.T) {
 			for what, s := range staleArenas() {
 				end.end(s.a)
 				got, text := outcome(func() { u.use(s) })
-				if want := strings.Replace(end.want(u.line), "unseen", "works", 1); got != want {
+				if want := strings.Replace(end.want(u.line), "undetected", "works", 1); got != want {
 					t.Errorf("%s, %s after %s: %s %s, want %s", what, u.name, end.name, got, text, want)
 				}
 				if first, _, _ := strings.Cut(text, "\n"); got == "panics" && (!strings.HasPrefix(text, "arena: ") ||
