@@ -2,10 +2,12 @@
 //
 //	images -program folio -version v0.1.0 -arches "amd64 arm64" -stage DIR -layout DIR
 //	images -check DIR
+//	images -files DIR -arches amd64 | tar -x
 //
 // An image has the program DIR/ARCH/PROGRAM of the stage and the certificates of public
 // authorities in one layer, and nothing else. -check verifies every digest, size and media type,
 // pushes the index to a registry in this process, and verifies what a client gets from it.
+// -files writes the files of one architecture's image as a tar archive.
 package main
 
 import (
@@ -29,7 +31,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/match"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -48,11 +52,15 @@ func main() {
 	stage := flag.String("stage", "", "`directory` with the programs")
 	to := flag.String("layout", "", "`directory` of the layout to write")
 	check := flag.String("check", "", "`directory` of a layout to check")
+	files := flag.String("files", "", "`directory` of a layout whose files to write")
 	flag.Parse()
 	var err error
-	if *check != "" {
+	switch {
+	case *check != "":
 		err = verify(*check)
-	} else {
+	case *files != "":
+		err = extract(*files, *arches)
+	default:
 		err = write(*program, *version, strings.Fields(*arches), *stage, *to)
 	}
 	if err != nil {
@@ -155,22 +163,47 @@ func certificates() []byte {
 	return out.Bytes()
 }
 
-func verify(dir string) error {
+// open returns the index of a layout's only image, and its digest.
+func open(dir string) (v1.ImageIndex, v1.Hash, error) {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
-		return err
+		return nil, v1.Hash{}, err
 	}
 	if err := validate.Index(index); err != nil {
-		return err
+		return nil, v1.Hash{}, err
 	}
 	top, err := index.IndexManifest()
 	if err != nil {
-		return err
+		return nil, v1.Hash{}, err
 	}
 	if len(top.Manifests) != 1 {
-		return fmt.Errorf("%s: %d manifests, want 1", dir, len(top.Manifests))
+		return nil, v1.Hash{}, fmt.Errorf("%s: %d manifests, want 1", dir, len(top.Manifests))
 	}
-	child, err := index.ImageIndex(top.Manifests[0].Digest)
+	digest := top.Manifests[0].Digest
+	child, err := index.ImageIndex(digest)
+	return child, digest, err
+}
+
+func extract(dir, arch string) error {
+	index, _, err := open(dir)
+	if err != nil {
+		return err
+	}
+	images, err := partial.FindImages(index, match.Platforms(v1.Platform{OS: "linux", Architecture: arch}))
+	if err != nil {
+		return err
+	}
+	if len(images) != 1 {
+		return fmt.Errorf("%s: %d images for linux/%s, want 1", dir, len(images), arch)
+	}
+	files := mutate.Extract(images[0])
+	defer files.Close()
+	_, err = io.Copy(os.Stdout, files)
+	return err
+}
+
+func verify(dir string) error {
+	child, want, err := open(dir)
 	if err != nil {
 		return err
 	}
@@ -190,8 +223,9 @@ func verify(dir string) error {
 	if err := validate.Index(pulled); err != nil {
 		return err
 	}
-	if digest, err := pulled.Digest(); err != nil || digest != top.Manifests[0].Digest {
-		return fmt.Errorf("the registry has %s, want %s (%w)", digest, top.Manifests[0].Digest, err)
+	digest, err := pulled.Digest()
+	if err == nil && digest != want {
+		err = fmt.Errorf("the registry has %s, want %s", digest, want)
 	}
-	return nil
+	return err
 }
