@@ -4,8 +4,8 @@
 //	images -check DIR
 //	images -files DIR -arches amd64 | tar -x
 //
-// An image has the program DIR/ARCH/PROGRAM of the stage and the certificates of public
-// authorities in one layer, and nothing else. -check verifies every digest, size and media type,
+// An image has the program DIR/ARCH/PROGRAM of the stage, the licenses of what is in it and the
+// certificates of public authorities in one layer, and nothing else. -check verifies every digest, size and media type,
 // pushes the index to a registry in this process, and verifies what a client gets from it.
 // -files writes the files of one architecture's image as a tar archive.
 package main
@@ -102,7 +102,11 @@ func write(program, version string, arches []string, stage, to string) error {
 }
 
 func image(program, file, arch string, created time.Time, notes map[string]string) (v1.Image, error) {
-	files, err := layer(program, file, created)
+	licenses, err := os.ReadFile(filepath.Join(filepath.Dir(file), "..", program, "THIRD_PARTY_LICENSES"))
+	if err != nil {
+		return nil, err
+	}
+	files, err := layer(program, file, licenses, created)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +134,8 @@ func config(img v1.Image, program, arch string, created time.Time, notes map[str
 	return c
 }
 
-// layer is a tar archive of the program and the certificates.
-func layer(program, file string, at time.Time) ([]byte, error) {
+// layer is a tar archive of the program, licenses of what is in it, and certificates.
+func layer(program, file string, licenses []byte, at time.Time) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -148,6 +152,7 @@ func layer(program, file string, at time.Time) ([]byte, error) {
 		add(tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o755}, nil)
 	}
 	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/ssl/certs/ca-certificates.crt", Mode: 0o644}, certificates())
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "THIRD_PARTY_LICENSES", Mode: 0o644}, licenses)
 	add(tar.Header{Typeflag: tar.TypeReg, Name: program, Mode: 0o755}, text)
 	return out.Bytes(), errors.Join(err, w.Close())
 }

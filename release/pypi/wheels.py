@@ -18,12 +18,13 @@ OTHERS = "folio measures on Linux; on macOS and Windows use a container or WSL; 
 LIBRARIES = ["manylinux_2_17_{m}", "manylinux2014_{m}", "musllinux_1_1_{m}"]
 
 METADATA = """\
-Metadata-Version: 2.1
+Metadata-Version: 2.4
 Name: {name}
 Version: {version}
 Summary: Finds the time that Go programs lose to memory, and gets it back
-Home-page: https://github.com/foliomem/folio
-License: Apache-2.0
+Project-URL: Homepage, https://github.com/foliomem/folio
+License-Expression: Apache-2.0
+{licenses}
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Go
 Classifier: Topic :: Software Development
@@ -53,13 +54,15 @@ def main():
 '''
 
 
-def write(out, version, readme, platforms, files):
+def write(out, version, readme, licenses, platforms, files):
     """Writes a wheel of files: name, content, mode."""
     pure = platforms == ["any"]
     info = f"{NAME}-{version}.dist-info"
     tags = "\n".join(f"Tag: py3-none-{p}" for p in platforms)
-    files = files + [
-        (f"{info}/METADATA", METADATA.format(name=NAME, version=version, readme=readme).encode(), 0o644),
+    files = files + [(f"{info}/licenses/{l.name}", l.read_bytes(), 0o644) for l in licenses]
+    names = "\n".join(f"License-File: {l.name}" for l in licenses)
+    files += [
+        (f"{info}/METADATA", METADATA.format(name=NAME, version=version, readme=readme, licenses=names).encode(), 0o644),
         (f"{info}/WHEEL", WHEEL.format(pure=str(pure).lower(), tags=tags).encode(), 0o644),
     ]
     if pure:
@@ -84,17 +87,19 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--version", required=True)
     p.add_argument("--readme", type=pathlib.Path, required=True)
+    p.add_argument("--licenses", type=pathlib.Path, required=True, help="directory of LICENSE and THIRD_PARTY_LICENSES")
     p.add_argument("--out", type=pathlib.Path, required=True)
     p.add_argument("programs", nargs="+", metavar="ARCH=FILE")
     args = p.parse_args()
     version = re.sub(r"-rc\.", "rc", args.version.lstrip("v"))
     readme = args.readme.read_text()
+    licenses = [args.licenses / "LICENSE", args.licenses / "THIRD_PARTY_LICENSES"]
     for program in args.programs:
         arch, file = program.split("=", 1)
         platforms = [lib.format(m=MACHINES[arch]) for lib in LIBRARIES]
         binary = pathlib.Path(file).read_bytes()
-        write(args.out, version, readme, platforms, [(f"{NAME}-{version}.data/scripts/folio", binary, 0o755)])
-    write(args.out, version, readme, ["any"], [(f"{NAME}/__init__.py", MODULE.format(others=OTHERS).encode(), 0o644)])
+        write(args.out, version, readme, licenses, platforms, [(f"{NAME}-{version}.data/scripts/folio", binary, 0o755)])
+    write(args.out, version, readme, licenses[:1], ["any"], [(f"{NAME}/__init__.py", MODULE.format(others=OTHERS).encode(), 0o644)])
 
 
 main()

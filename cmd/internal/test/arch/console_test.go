@@ -35,6 +35,7 @@ var aroundConsole = map[string]string{
 	"cmd/internal/base/guard/guard_linux.go detach os.Stdout":    "descriptors of the guard",
 	"cmd/internal/base/guard/guard_linux.go detach os.Stderr":    "descriptors of the guard",
 	"auto/auto.go  os.Stderr":                                    "escaped by its own say",
+	"release/images/main.go extract os.Stdout":                   "a tar archive, for release/check",
 	"arena/debug.go  os.Stderr":                                  "names of the program's own functions",
 	"arena/quarantine.go inspect os.Stderr":                      "names of the program's own functions",
 }
