@@ -4,10 +4,11 @@
 //
 //	m, err := page.Map(1<<30, &page.Options{Kind: page.THP})
 //	if err != nil {
-//		return err
+//		log.Fatal(err)
 //	}
 //	defer m.Close()
 //	table := m.Bytes()
+//	table[0] = 1
 //
 // The package distinguishes capability, policy and residency. A capability is what the
 // kernel supports, such as [Range.Collapse] from Linux 6.1 on; if it is missing, the error

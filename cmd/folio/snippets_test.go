@@ -50,7 +50,7 @@ func snippets(t *testing.T) map[string][]string {
 // twice it has the import that makes every Start fail.
 func program(snippet string, twice bool) string {
 	imports := ""
-	for name, path := range map[string]string{"log": "log", "arena": folioModule + "/arena", "gctune": folioModule + "/gctune", "goheap": folioModule + "/goheap"} {
+	for name, path := range map[string]string{"log": "log", "arena": folioModule + "/arena", "gctune": folioModule + "/gctune", "goheap": folioModule + "/goheap", "page": folioModule + "/page"} {
 		if strings.Contains(snippet, name+".") {
 			imports += "import \"" + path + "\"\n"
 		}
@@ -82,7 +82,7 @@ func TestSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := snippets(t)
-	for _, f := range []string{"../../README.md", "../../docs/gctune.md", "../../arena/doc.go", "../../auto/doc.go", "../../gctune/doc.go", "../../goheap/doc.go"} {
+	for _, f := range []string{"../../README.md", "../../docs/gctune.md", "../../arena/doc.go", "../../auto/doc.go", "../../gctune/doc.go", "../../goheap/doc.go", "../../page/doc.go"} {
 		if len(found[f]) == 0 {
 			t.Errorf("%s: no snippet found", f)
 		}
