@@ -24,15 +24,27 @@ func (s *Sample) Fit(limit uint64) (f memlimit.Fit, ok bool) {
 	if !s.OutOfMemory() || s.Held.Runtimes == 0 || float64(s.Held.Charged) < nearLimit*float64(limit) {
 		return f, false
 	}
-	charged := s.Held.Charged
-	each := memlimit.Runtime{
-		Resident: s.Held.Bytes / uint64(s.Held.Runtimes),
-		Needs:    s.Held.Live / uint64(s.Held.Runtimes),
-		Live:     s.Held.Live / uint64(s.Held.Runtimes),
+	return s.Held.fit(limit), true
+}
+
+// Room is the largest GOMEMLIMIT that fits into a cgroup with this limit beside what was outside
+// the runtimes when they were last read; 0 if none does. ok is false where none was read.
+func (h Held) Room(limit uint64) (most uint64, ok bool) {
+	if h.Runtimes == 0 {
+		return 0, false
 	}
-	others := make([]memlimit.Runtime, s.Held.Runtimes-1)
+	return h.fit(limit).Most, true
+}
+
+func (h Held) fit(limit uint64) memlimit.Fit {
+	each := memlimit.Runtime{
+		Resident: h.Bytes / uint64(h.Runtimes),
+		Needs:    h.Live / uint64(h.Runtimes),
+		Live:     h.Live / uint64(h.Runtimes),
+	}
+	others := make([]memlimit.Runtime, h.Runtimes-1)
 	for i := range others {
 		others[i] = each
 	}
-	return memlimit.Container{Limit: limit, Fixed: &charged}.Fit(each, 0, others...), true
+	return memlimit.Container{Limit: limit, Fixed: &h.Charged}.Fit(each, 0, others...)
 }
