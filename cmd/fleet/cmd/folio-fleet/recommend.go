@@ -149,5 +149,6 @@ func (f *recommendFlags) patchOf(answer *workload.Answer, advice *recommend.Advi
 	if err != nil {
 		return "", fmt.Errorf("no patch can be made for this workload: %w", err)
 	}
+	target.Init = advice.Init
 	return patch.YAML(target)
 }

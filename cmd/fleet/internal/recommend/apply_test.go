@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -106,4 +107,72 @@ func TestPatchReplacesValueFrom(t *testing.T) {
 		}
 		check(t, merged)
 	})
+}
+
+// withSidecar has a native sidecar beside an init container that ends.
+const withSidecar = `apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: nightly
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          initContainers:
+            - name: migrate
+              image: migrate
+            - name: proxy
+              image: proxy
+              restartPolicy: Always
+              env:
+                - name: GOGC
+                  value: "50"
+          containers:
+            - name: work
+              image: work
+`
+
+// A native sidecar is an init container: a patch of it goes there, and adds no container.
+func TestPatchOfSidecar(t *testing.T) {
+	target, err := kubernetes.ParseTarget("cronjob/nightly:proxy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := 256.0 * (1 << 20)
+	a := &Advice{Advised: Setting{GOGC: "200", Request: &request}, Init: true}
+	target.Init = a.Init
+	text, err := a.Patch("nightly", nil).YAML(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := yaml.YAMLToJSON([]byte(withSidecar))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := strategicpatch.StrategicMergePatch(old, patch, batchv1.CronJob{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var job batchv1.CronJob
+	if err := yaml.Unmarshal(merged, &job); err != nil {
+		t.Fatal(err)
+	}
+	pod := job.Spec.JobTemplate.Spec.Template.Spec
+	if len(pod.Containers) != 1 || len(pod.InitContainers) != 2 {
+		t.Fatalf("%d containers, %d init containers:\n%s", len(pod.Containers), len(pod.InitContainers), merged)
+	}
+	for _, c := range pod.InitContainers {
+		if c.Name == "migrate" && len(c.Env) == 0 && c.RestartPolicy == nil {
+			continue
+		}
+		if c.Name != "proxy" || c.Image != "proxy" || c.RestartPolicy == nil || len(c.Env) != 1 || c.Env[0].Value != "200" || c.Resources.Requests.Memory().Value() != 256<<20 {
+			t.Errorf("merged: %+v", c)
+		}
+	}
 }

@@ -73,6 +73,8 @@ type Advice struct {
 	Observed Observed  `json:"observed"`
 	Effect   Effect    `json:"effect"`
 	Huge     *Huge     `json:"huge_pages,omitempty"`
+	// Init says that the container is an init container: a native sidecar.
+	Init bool `json:"init_container,omitempty"`
 
 	Sure    Sureness `json:"sure"`
 	Because []string `json:"because"` // why so sure, or not
@@ -150,6 +152,9 @@ func Of(h *observed.History, o Options) (*Advice, error) {
 		return nil, err
 	}
 	a := &Advice{From: h.Start, To: h.Start.Add(time.Duration(h.Len) * h.Step), Days: m.days, Present: m.present, Observed: m.observed()}
+	if v := m.last(rules.Init); v != nil {
+		a.Init = *v > 0
+	}
 	a.Advised = a.Present
 	a.Missing, a.Warn = m.missing, m.warn
 	a.judge(m)

@@ -14,6 +14,9 @@ const who = `{{ $labels.namespace }}/{{ $labels.workload }}:{{ $labels.container
 // whole keeps one series a workload, whatever its source.
 func whole(how, expr string) string { return how + " by (" + byWorkload + ") (" + expr + ")" }
 
+// of selects the series of a source.
+func of(s Source) string { return `{source="` + string(s) + `"}` }
+
 func alerts() []alert {
 	tax := whole("max", "sum by ("+byWorkload+", source) ("+TaxCores+")")
 	gc := whole("max", "sum by ("+byWorkload+", source) ("+TaxCores+`{class=~"gc|gc_.*|write_barrier"})`)
@@ -32,6 +35,12 @@ func alerts() []alert {
 		{"FolioNearMemoryLimit", "(" + unreclaimable + ") / " + limit + " > 0.9", "15m", "warning",
 			who + " uses {{ $value | humanizePercentage }} of its memory limit",
 			"Page cache, which the kernel can reclaim, is not counted. Beyond the limit the kernel ends the container (OOMKilled).", memory},
+		{"FolioLimitNotInEffect", "abs(" + whole("min", Limit+of(Kube)) + " / " + whole("min", Limit+of(Agent)) + " - 1) > 0.01", "10m", "warning",
+			"the memory limit of " + who + " is not the one in effect",
+			"The pod's spec has another limit than its cgroup: a resize in place that the node has not done (kubectl get pod -o yaml has the reason), or one that a running pod does not get.", []Source{Kube}},
+		{"FolioGOMEMLIMITAboveLimit", whole("min", GOMEMLIMIT) + " / " + limit + " >= 1 and " + whole("min", GOMEMLIMIT) + " < 2^60", "10m", "warning",
+			"GOMEMLIMIT of " + who + " is {{ $value | humanizePercentage }} of its memory limit",
+			"The limit is of more than the Go runtime: before the GC holds the heap back the container is ended (OOMKilled). folio-fleet recommend {{ $labels.namespace }}/{{ $labels.workload }}:{{ $labels.container }} has one that fits.", programs},
 		{"FolioOOMKilled", "sum by (" + byWorkload + ") (sum_over_time(" + OOMKills + "[15m])) > 0", "", "warning",
 			"a container of " + who + " was ended for lack of memory (OOMKilled)",
 			"Its memory passed its limit. See where memory was: folio inspect --oom.", []Source{Kube}},

@@ -61,6 +61,7 @@ const (
 	HugeGain   = "workload:folio_heap_gain_bytes:sum"
 	Bloat      = "workload:folio_heap_bloat_bytes:sum"
 	Unread     = "workload:folio_unread_processes:sum"
+	Init       = "workload:folio_init_container:max" // 1 for a native sidecar, which is one
 )
 
 // ClassGC is the class of TaxCores from an application's own metrics, which have no others.

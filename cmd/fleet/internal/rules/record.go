@@ -136,18 +136,20 @@ func cadvisorRecords(add func(string, Source, string)) {
 }
 
 func kubeRecords(add func(string, Source, string)) {
-	requests := func(resource string) string {
-		return pod(inPod("kube_pod_container_resource_requests", `resource="`+resource+`"`))
+	// A native sidecar is an init container that goes on: kube-state-metrics has it apart.
+	either := func(metric string, of func(selector string) string, more ...string) string {
+		return "(" + of(inPod("kube_pod_container_"+metric, more...)) + "\n   or " + of(inPod("kube_pod_init_container_"+metric, more...)) + ")"
 	}
-	limits := func(resource string) string {
-		return pod(inPod("kube_pod_container_resource_limits", `resource="`+resource+`"`))
-	}
+	requests := func(resource string) string { return either("resource_requests", pod, `resource="`+resource+`"`) }
+	limits := func(resource string) string { return either("resource_limits", pod, `resource="`+resource+`"`) }
+	add(Init, Kube, over("max", pod(inPod("kube_pod_init_container_info"))))
 	add(Request, Kube, over("max", requests("memory")))
 	add(CPURequest, Kube, over("max", requests("cpu")))
 	add(Limit, Kube, over("min", limits("memory")))
 	add(CPULimit, Kube, over("min", limits("cpu")))
 	charged := "(" + peak(inPod(metrics.CgroupMemoryBytes)) + "\n   or " + peak(inPod("container_memory_usage_bytes")) + ")"
 	add(Unused, Kube, over("sum", "clamp_min("+requests("memory")+"\n  - "+charged+", 0)"))
-	add(OOMKills, Kube, over("sum", pod("increase("+inPod("kube_pod_container_status_restarts_total")+"["+window+"])")+
-		"\n  * on ("+perPod+") "+pod(inPod("kube_pod_container_status_last_terminated_reason", `reason="OOMKilled"`))))
+	restarts := func(selector string) string { return pod("increase(" + selector + "[" + window + "])") }
+	add(OOMKills, Kube, over("sum", either("status_restarts_total", restarts)+
+		"\n  * on ("+perPod+") "+either("status_last_terminated_reason", pod, `reason="OOMKilled"`)))
 }

@@ -43,6 +43,27 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
+// What Kubernetes does not let anybody change is said to be so, with what to name instead.
+func TestUnchangeable(t *testing.T) {
+	for _, s := range []string{"job/nightly-29", "Pod/web-0:app", "replicaset/web-5d5f8c7b9"} {
+		if got, err := ParseTarget(s); err == nil || !strings.Contains(err.Error(), "cannot be changed: name the object that makes it") {
+			t.Errorf("%q: %+v, %v", s, got, err)
+		}
+	}
+}
+
+// An init container is patched as one, or Kubernetes would get a container without an image.
+func TestInitContainer(t *testing.T) {
+	p := Patch{Env: []Variable{{Name: "GOGC", Value: "200"}}}
+	for init, want := range map[bool]string{true: "      initContainers:\n        - name: proxy\n", false: "      containers:\n        - name: proxy\n"} {
+		to := target(t, "web:proxy")
+		to.Init = init
+		if text, err := p.YAML(to); err != nil || !strings.Contains(text, want) {
+			t.Errorf("init %v: %v\n%s", init, err, text)
+		}
+	}
+}
+
 func TestQuantities(t *testing.T) {
 	for n, want := range map[uint64]string{512 << 20: "512Mi", 1 << 30: "1Gi", 1536 << 20: "1536Mi", 1000: `"1000"`, 1025: `"1025"`, 4096: "4Ki", 1 << 60: "1Ei"} {
 		if got := Memory(n); got != want {

@@ -57,7 +57,11 @@ func (p Patch) YAML(t Target) (string, error) {
 		b.line(key + ":")
 		b.depth++
 	}
-	b.line("containers:")
+	if t.Init {
+		b.line("initContainers:")
+	} else {
+		b.line("containers:")
+	}
 	b.depth++
 	b.item("name: " + scalar(t.Container))
 	if p.IsEmpty() {

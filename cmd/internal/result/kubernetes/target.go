@@ -11,6 +11,7 @@ type Target struct {
 	Kind      Kind
 	Name      string
 	Container string
+	Init      bool // it is an init container: a native sidecar, which goes on beside the others
 }
 
 // A Kind is a kind of object that has containers.
@@ -48,6 +49,10 @@ func ParseTarget(s string) (Target, error) {
 		rest = s
 	} else {
 		i := slices.IndexFunc(kinds, func(k Kind) bool { return slices.Contains(k.short, strings.ToLower(kind)) })
+		switch strings.ToLower(kind) {
+		case "job", "pod", "replicaset":
+			return Target{}, fmt.Errorf("%q: the containers of a %s cannot be changed: name the object that makes it, such as cronjob/NAME or deployment/NAME", s, kind)
+		}
 		if i < 0 {
 			return bad("%q is not deployment, statefulset, daemonset or cronjob", kind)
 		}
