@@ -3,7 +3,7 @@
 // Command programs measures what huge pages for the heap gain real programs that
 // are as their authors wrote them: the table in docs/lab-notes/exec.md.
 //
-//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [-costs] [program...]
+//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [-costs] [-results dir] [program...]
 //
 // It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
 // dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
@@ -14,7 +14,8 @@
 //
 // With -trees the commands are such that start the Go programs, as npx tsc, with one arm more:
 // "watched", in which nothing is changed, but every exec and exit is seen, and the GC read.
-// With -costs, only that is compared with the default.
+// With -costs, only that is compared with the default. With -results, ten well-known programs are
+// compared by folio ab, and a directory gets the page of each and the table of all: docs/results.
 package main
 
 import (
@@ -43,12 +44,13 @@ func main() {
 	gogc := flag.String("gogc", "", "the `level` of GOGC (default the best of 200, 400 and 800)")
 	ofTrees := flag.Bool("trees", false, "measure commands that start Go programs")
 	costs := flag.Bool("costs", false, "measure only what it costs to watch -trees")
+	shownIn := flag.String("results", "", "compare well-known programs with folio ab, and write their pages to this `directory`")
 	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
 	flag.Parse()
 	if *ofTrees {
 		programs = trees
 	}
-	if err := run(context.Background(), options{*rounds, *gogc, *costs}, *keep, flag.Args()); err != nil {
+	if err := run(context.Background(), options{*rounds, *gogc, *costs, *shownIn}, *keep, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
 		os.Exit(1)
 	}
@@ -59,6 +61,7 @@ type options struct {
 	rounds int
 	level  string // of GOGC; "": the best
 	costs  bool   // without the arms in which something is changed
+	shown  string // the directory of pages; "": the table of this program
 }
 
 func run(ctx context.Context, o options, dir string, names []string) error {
@@ -66,7 +69,7 @@ func run(ctx context.Context, o options, dir string, names []string) error {
 		return fmt.Errorf("-rounds %d: want at least 1", o.rounds)
 	}
 	for _, n := range names {
-		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == n }) {
+		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == n }) && (o.shown == "" || !isShown(n)) {
 			return fmt.Errorf("no program %q", n)
 		}
 	}
@@ -80,6 +83,9 @@ func run(ctx context.Context, o options, dir string, names []string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
+	}
+	if o.shown != "" {
+		return results(ctx, o.rounds, dir, o.shown, names)
 	}
 	t := table.New(os.Stdout, "program", "arm", "wall", "CPU time", "ratio of CPU time", "ratio of wall time", "faults", "heap faults", "peak RSS", "n")
 	var machine quiet.Machine
