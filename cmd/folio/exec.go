@@ -7,6 +7,7 @@ import (
 	"os/exec"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/trial"
 )
@@ -35,9 +36,30 @@ See docs/exec.md.
 Exit codes: those of the program; 126 if it cannot be executed, or with --strict not
 changed; 127 if it is not found; 2 for wrong use.`
 
-type execFlags struct {
+// settingFlags are a setting that folio exec can give a program.
+type settingFlags struct {
 	thp     string
 	runtime goFlags
+}
+
+func (f *settingFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
+	f.runtime.add(fs, true)
+}
+
+func (f *settingFlags) setting() (trial.Setting, error) {
+	if f.thp != "heap" && f.thp != "system" {
+		return trial.Setting{}, misusef("--thp %q: want heap or system", f.thp)
+	}
+	s, err := f.runtime.setting()
+	if f.thp == "heap" {
+		s.THP = trial.THPHeap
+	}
+	return s, misuse(err)
+}
+
+type execFlags struct {
+	settingFlags
 	tree    bool
 	verbose bool
 	strict  bool
@@ -59,8 +81,7 @@ func execCommand(a *app, f *execFlags) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
-	f.runtime.add(fs, true)
+	f.add(fs)
 	fs.BoolVar(&f.tree, "tree", false, "stay as the parent, and put the heap of every Go program that the command starts on huge pages")
 	fs.BoolVar(&f.verbose, "verbose", false, "with --tree, say at the end which programs were changed, on standard error")
 	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")
@@ -85,15 +106,14 @@ func (f *execFlags) request(args []string) (r launchRequest, err error) {
 	switch {
 	case len(args) == 0:
 		return r, misusef("exec: no command given: folio exec -- command [args]")
-	case f.thp != "heap" && f.thp != "system":
-		return r, misusef("--thp %q: want heap or system", f.thp)
 	case f.verbose && !f.tree:
 		return r, misusef("--verbose needs --tree")
 	}
-	r = launchRequest{args: args, heap: f.thp == "heap", wholeTree: f.tree, verbose: f.verbose, strict: f.strict}
-	if r.setting, err = f.runtime.setting(); err != nil {
-		return r, misuse(err)
+	r = launchRequest{args: args, wholeTree: f.tree, verbose: f.verbose, strict: f.strict}
+	if r.setting, err = f.setting(); err != nil {
+		return r, err
 	}
+	r.heap = r.setting.THP == trial.THPHeap
 	switch v := os.Getenv(execSwitch); v {
 	case "", "on":
 	case "off":

@@ -46,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 	type group = usage.CommandGroup
 	type commands = []*cobra.Command
 	usage.AddCommands(root,
-		group{Title: "Everyday", Commands: commands{newRun(a), newTune(a), newAB(a), newExec(a)}},
+		group{Title: "Everyday", Commands: commands{newRun(a), newTune(a), newAB(a), newExec(a), newInit(a)}},
 		group{Title: "Look inside", Commands: commands{newInspect(a), newLeaks(a), newDoctor(a), newLoad(a), newLab(a)}},
 		group{Title: "Change a program", Commands: commands{newSet(a), newCollapse(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newSuggest(a), newVet(a)}},
 		group{Title: "Saved results", Commands: commands{newReport(a), newCompare(a)}},

@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -348,6 +349,24 @@ type Recommendation struct {
 	Undecided []string `json:"undecided" redact:"named"`
 	Saves     *Saving  `json:"saves_memory,omitempty"`
 	Permanent []string `json:"permanent,omitempty" redact:"prose"`
+}
+
+// Recommended returns what a search recommends first, and the arm that was measured for it.
+func (f *File) Recommended() (*Recommendation, *Arm, error) {
+	if f.Answer == nil || f.Answer.State == AnswerTooLittle || len(f.Recommendations) == 0 {
+		why := "too little was measured"
+		if f.Error != "" {
+			why = f.Error
+		}
+		return nil, nil, errors.New("it recommends nothing: " + why)
+	}
+	rec := &f.Recommendations[0]
+	for i := range f.Arms {
+		if f.Arms[i].Name == rec.Arm {
+			return rec, &f.Arms[i], nil
+		}
+	}
+	return nil, nil, fmt.Errorf("it recommends %q, and has no such setting", rec.Arm)
 }
 
 // A Saving is a setting that takes less memory than a recommended one, and may or may not

@@ -210,7 +210,7 @@ func (s Setting) line(command []string, tree bool) string {
 	switch s.THP {
 	case THPSystem:
 	case THPHeap:
-		if launcher, vars = s.exec(); tree {
+		if launcher, vars = s.Exec(); tree {
 			launcher = slices.Insert(launcher, 2, "--tree")
 		}
 	default:
@@ -235,10 +235,14 @@ func (s Setting) line(command []string, tree bool) string {
 	return strings.Join(quoted, " ")
 }
 
-// exec is the command line of folio exec, up to the program, with the variables that it has
-// no flags for.
-func (s Setting) exec() (words, vars []string) {
-	words = []string{"folio", "exec", "--thp", string(THPHeap)}
+// Exec is the command line of folio exec for a setting with THPHeap or THPSystem, up to the
+// program, with the variables that it has no flags for.
+func (s Setting) Exec() (words, vars []string) {
+	thp := s.THP
+	if thp == THPSystem {
+		thp = "system" // it has heap if no flag is given
+	}
+	words = []string{"folio", "exec", "--thp", string(thp)}
 	for v, value := range s.goVariables() {
 		if v.Exec {
 			words = append(words, "--"+v.Flag, Quote(value))

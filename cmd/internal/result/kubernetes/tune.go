@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -22,17 +21,9 @@ const (
 
 // OfTune returns the patch that says what a search recommends first.
 func OfTune(f *result.File) (Patch, error) {
-	if f.Answer == nil || f.Answer.State == result.AnswerTooLittle || len(f.Recommendations) == 0 {
-		why := "too little was measured"
-		if f.Error != "" {
-			why = f.Error
-		}
-		return Patch{}, errors.New("it has no answer to make a patch of: " + why)
-	}
-	rec := f.Recommendations[0]
-	arm := armOf(f, rec.Arm)
-	if arm == nil {
-		return Patch{}, fmt.Errorf("it recommends %q, and has no such setting", rec.Arm)
+	rec, arm, err := f.Recommended()
+	if err != nil {
+		return Patch{}, err
 	}
 	p := Patch{Comments: []string{
 		"What folio tune recommends for " + f.Program.Line(trial.Setting{}) + ", measured " + f.Created.UTC().Format("2006-01-02") + ": " + arm.Name,
@@ -46,22 +37,13 @@ func OfTune(f *result.File) (Patch, error) {
 	if len(f.Program.Environment) > 0 {
 		p.Comments = append(p.Comments, "It was measured with "+strings.Join(f.Program.Environment, " ")+" in the environment, which is not in this patch.")
 	}
-	p.env(rec, arm)
+	p.env(*rec, arm)
 	if f.Program.Limits == nil {
 		p.Comments = append(p.Comments, "It was measured without --cgroup-memory and --cgroup-cpus: resources are left as they are.")
 		return p, nil
 	}
 	p.resources(f, arm)
 	return p, nil
-}
-
-func armOf(f *result.File, name string) *result.Arm {
-	for i := range f.Arms {
-		if f.Arms[i].Name == name {
-			return &f.Arms[i]
-		}
-	}
-	return nil
 }
 
 // env takes over the setting, and says what of it is not a variable.

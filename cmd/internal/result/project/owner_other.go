@@ -1,0 +1,10 @@
+//go:build !unix
+
+package project
+
+import (
+	"io/fs"
+	"os"
+)
+
+func keepOwner(*os.File, fs.FileInfo) {}
