@@ -167,14 +167,15 @@ func goVersion(file string) string {
 	return b.GoVersion
 }
 
-// show is a path as it is shown: short.
+// show is a path as it is shown: from the directory on.
 func (n nodeModules) show(file string) string {
 	dir, err := filepath.Abs(n.dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
-	if rel, rerr := filepath.Rel(dir, file); err == nil && rerr == nil && !strings.HasPrefix(rel, "..") {
-		return rel
+	rel, rerr := filepath.Rel(dir, file)
+	if err != nil || rerr != nil {
+		return file
 	}
-	return file
+	return filepath.ToSlash(rel)
 }

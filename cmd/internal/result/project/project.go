@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -42,7 +43,7 @@ type Change struct {
 }
 
 func (c Change) diff() string {
-	path := console.Line(filepath.ToSlash(c.Path))
+	path := console.Line(strings.TrimPrefix(filepath.ToSlash(c.Path), "/"))
 	from, to := "a/"+path, "b/"+path
 	if c.Old == nil {
 		from = "/dev/null"
@@ -113,6 +114,9 @@ func Look(dir string, o Options) (Plan, error) {
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s: not a directory", dir)
 	}
+	if err == nil && !o.Remove && o.Setting.IsZero() {
+		err = usage.Errorf("no setting to write: --thp system needs --gogc or --memlimit")
+	}
 	for _, v := range o.Setting.Vars() {
 		err = cmp.Or(err, gosetting.Check(v, ""))
 	}
@@ -120,7 +124,7 @@ func Look(dir string, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	if strings.ContainsAny(o.Image, " \t\r\n\\") {
-		return Plan{}, fmt.Errorf("%q is not the name of an image", o.Image)
+		return Plan{}, usage.Errorf("--image %q: not the name of an image", o.Image)
 	}
 	p := &planner{Options: o, Plan: Plan{remove: o.Remove, dir: dir}}
 	for _, look := range []func() error{p.packageJSON, p.dockerfiles, p.units, p.environment} {
