@@ -2,14 +2,11 @@ package main
 
 import (
 	"bufio"
-	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/result/project"
-	"github.com/foliomem/folio/internal/base/unit"
 )
 
 type initFlags struct {
@@ -18,7 +15,7 @@ type initFlags struct {
 	remove, yes bool
 }
 
-const initLong = `Make a setting permanent in the files of a project: a gain stays in the repository.
+const initLong = `Make a setting permanent in the files of a project.
 
   package.json   folio-exec before the Go programs that scripts start, such as tsc of
                  TypeScript 7 and esbuild, and @foliomem/folio in devDependencies
@@ -27,9 +24,12 @@ const initLong = `Make a setting permanent in the files of a project: a gain sta
   .folio.env     GOGC and GOMEMLIMIT for CI, in projects with a CI configuration
 
 Without flags, that is the heap on huge pages. What is not known to be a Go program stays
-as it is, and a line says why. The changes are shown as a diff; folio asks before it writes,
-and --yes does not ask. All other bytes of the files stay. Again, it changes nothing;
---remove takes out what it put in. See docs/howto/permanent.md.`
+as it is, and a line says why. A diff is shown before folio asks to write it; without a
+terminal, it writes with --yes only. All other bytes stay, and --remove takes out what it
+put in. See docs/howto/permanent.md.
+
+Exit codes: 0 done, shown, or nothing left to do; 1 failed, nothing changed, or no place for
+the setting found; 2 wrong usage.`
 
 func newInit(a *app) *cobra.Command {
 	f := &initFlags{}
@@ -42,17 +42,15 @@ func newInit(a *app) *cobra.Command {
   folio init --from tune.json --image registry.example/folio:0.1.0
   folio init --remove --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			other, clash := "--from", "thp gogc memlimit"
-			if f.remove {
-				other, clash = "--remove", clash+" from image"
-			}
-			for name := range strings.FieldsSeq(clash) {
-				if (f.remove || f.from != "") && cmd.Flags().Changed(name) {
-					return misusef("init: --%s and %s: give one", name, other)
-				}
-			}
-			if len(args) > 1 {
+			changed := cmd.Flags().Changed
+			setting := changed("thp") || changed("gogc") || changed("memlimit")
+			switch {
+			case len(args) > 1:
 				return misusef("init: want one directory, not %d", len(args))
+			case f.remove && (setting || f.from != "" || f.image != ""):
+				return misusef("init: --remove takes out any setting: give no other flag but --yes")
+			case f.from != "" && setting:
+				return misusef("init: --from %s has the setting: give no --thp, --gogc and --memlimit", f.from)
 			}
 			return a.init(f, append(args, ".")[0])
 		},
@@ -67,43 +65,26 @@ func newInit(a *app) *cobra.Command {
 }
 
 func (a *app) init(f *initFlags, dir string) (err error) {
-	o := project.Options{Image: f.image, Version: version(), Remove: f.remove}
+	o := project.Options{Image: f.image, Version: version(), From: f.from, Remove: f.remove}
 	if o.Setting, err = f.setting(); err != nil {
 		return err
 	}
-	var notes []string
 	if f.from != "" {
-		data, err := a.readResult(f.from)
-		if err == nil {
-			o.Setting, notes, err = project.Recommended(f.from, data)
-		}
-		if err != nil {
-			return fmt.Errorf("--from: %w", err)
+		if o.Result, err = a.readResult(f.from); err != nil {
+			return err
 		}
 	}
 	p, err := project.Look(dir, o)
 	if err != nil {
-		return fmt.Errorf("init: %w", err)
+		return err
 	}
-	for _, note := range append(notes, p.Notes...) {
-		_ = a.line("%s", note)
-	}
-	_, _ = a.stdout.Write([]byte(p.Diff()))
-	switch files := unit.Plural(len(p.Changes), "file"); {
-	case len(p.Changes) == 0:
-		text, err := p.Nothing()
-		return cmp.Or(err, a.line("%s", text))
-	case !f.yes && (a.stdin == nil || !isTerminal(a.stdin)):
-		return a.line("Nothing is written yet: --yes changes %s.", files)
-	case !f.yes:
-		_, _ = a.stdout.Write([]byte("Change " + files + "? [y/N] "))
-		answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-			return a.line("Nothing is written.")
+	return p.Apply(a.stdout, func(question string) (yes, asked bool) {
+		if f.yes || a.stdin == nil || !isTerminal(a.stdin) {
+			return f.yes, f.yes
 		}
-	}
-	if err := p.Write(); err != nil {
-		return fmt.Errorf("init: %w", err)
-	}
-	return a.line("%s", p.Done())
+		_, _ = a.stdout.Write([]byte(question + " [y/N] "))
+		answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		return answer == "y" || answer == "yes", true
+	})
 }

@@ -72,7 +72,7 @@ func TestDockerfile(t *testing.T) {
 					t.Errorf("notes: %q\nwant %q", p.Notes, c.notes)
 				}
 				if again := must(t, dir, c.o); len(again.Changes) > 0 {
-					t.Errorf("again:\n%s", again.Diff())
+					t.Errorf("again:\n%s", again.diff())
 				}
 				must(t, dir, Options{Remove: true})
 				if got, _ := os.ReadFile(file); string(got) != write(before) {

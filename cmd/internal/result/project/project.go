@@ -14,14 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/input"
 )
 
@@ -33,26 +30,16 @@ type Options struct {
 	Setting trial.Setting // its THP is THPHeap or THPSystem
 	Image   string        // of folio, which a Dockerfile copies it from; "" if not known
 	Version string        // of folio, as modules have it
-	Remove  bool          // take out what was put in, instead
+	// Result is a result of tune, in JSON, that recommends the setting; From is its file.
+	Result []byte
+	From   string
+	Remove bool // take out what was put in, instead
 }
 
 // A Change is new contents of a file.
 type Change struct {
 	Path     string // as an error names it
 	Old, New []byte // nil for a file that does not exist
-}
-
-func (c Change) diff() string {
-	path := console.Line(strings.TrimPrefix(filepath.ToSlash(c.Path), "/"))
-	from, to := "a/"+path, "b/"+path
-	if c.Old == nil {
-		from = "/dev/null"
-	}
-	if c.New == nil {
-		to = "/dev/null"
-	}
-	_, text, _ := bytes.Cut(diff.Diff(from, c.Old, to, c.New), []byte("\n"))
-	return string(text)
 }
 
 // A Plan is what is to be changed in a directory.
@@ -67,40 +54,6 @@ type Plan struct {
 	install bool // packages of npm, once the changes are made
 }
 
-// Diff is all changes as a unified diff.
-func (p Plan) Diff() string {
-	var out strings.Builder
-	for _, c := range p.Changes {
-		out.WriteString(c.diff())
-	}
-	return out.String()
-}
-
-// Nothing says why there are no changes. It is an error if there is no place for the setting.
-func (p Plan) Nothing() (string, error) {
-	switch {
-	case p.remove:
-		return p.dir + ": nothing to remove", nil
-	case p.Set > 0:
-		return p.dir + ": nothing to change: the setting is there", nil
-	}
-	return "", fmt.Errorf("%s: found nothing to change; looked for scripts of package.json that start Go programs of node_modules, "+
-		"ENTRYPOINT or CMD of a Go program in a Dockerfile, systemd units (*.service), and for GOGC and GOMEMLIMIT a CI configuration", p.dir)
-}
-
-// Done says what was changed, and what is left to do.
-func (p Plan) Done() string {
-	var names []string
-	for _, c := range p.Changes {
-		names = append(names, c.Path)
-	}
-	done := "Changed: " + strings.Join(names, ", ")
-	if p.install {
-		done += "; now install the packages, such as with npm install"
-	}
-	return done
-}
-
 // A planner makes a plan.
 type planner struct {
 	Options
@@ -110,23 +63,10 @@ type planner struct {
 
 // Look finds what is to be changed in a directory. It changes nothing.
 func Look(dir string, o Options) (Plan, error) {
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s: not a directory", dir)
-	}
-	if err == nil && !o.Remove && o.Setting.IsZero() {
-		err = usage.Errorf("no setting to write: --thp system needs --gogc or --memlimit")
-	}
-	for _, v := range o.Setting.Vars() {
-		err = cmp.Or(err, gosetting.Check(v, ""))
-	}
-	if err != nil {
+	p := &planner{Options: o, Plan: Plan{remove: o.Remove, dir: dir}}
+	if err := p.check(); err != nil {
 		return Plan{}, err
 	}
-	if strings.ContainsAny(o.Image, " \t\r\n\\") {
-		return Plan{}, usage.Errorf("--image %q: not the name of an image", o.Image)
-	}
-	p := &planner{Options: o, Plan: Plan{remove: o.Remove, dir: dir}}
 	for _, look := range []func() error{p.packageJSON, p.dockerfiles, p.units, p.environment} {
 		if err := look(); err != nil {
 			return Plan{}, err
@@ -135,24 +75,21 @@ func Look(dir string, o Options) (Plan, error) {
 	return p.Plan, nil
 }
 
-// Recommended returns the setting that a result of tune, a JSON file of this name, recommends, and
-// what to know of it.
-func Recommended(name string, data []byte) (s trial.Setting, notes []string, err error) {
-	r, err := result.Read(name, data)
+// takeResult sets the setting that the result recommends.
+func (p *planner) takeResult() error {
+	r, err := result.Read(p.From, p.Result)
 	if err != nil {
-		return s, nil, err
+		return err
 	}
 	f := r.Program()
 	if f == nil || f.Kind != result.KindTune {
-		return s, nil, fmt.Errorf("%s is a result of %s: want one of tune", name, r.Header().Kind)
+		return fmt.Errorf("it is a result of %s: want one of tune", r.Header().Kind)
 	}
-	s, notes, err = recommended(f)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return s, notes, err
+	p.Setting, p.Notes, err = recommended(f)
+	return err
 }
 
+// recommended is the setting that a search recommends, and what to know of it.
 func recommended(f *result.File) (s trial.Setting, notes []string, err error) {
 	rec, arm, err := f.Recommended()
 	if err != nil {
@@ -175,6 +112,32 @@ func recommended(f *result.File) (s trial.Setting, notes []string, err error) {
 		s.Env = nil
 	}
 	return s, notes, nil
+}
+
+// check checks directory and options, before anything is looked for.
+func (p *planner) check() error {
+	info, err := os.Stat(p.dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s: not a directory", p.dir)
+	case strings.ContainsAny(p.Image, " \t\r\n\\"):
+		return usage.Errorf("--image %q: not the name of an image", p.Image)
+	case p.Remove:
+		return nil
+	case p.From != "":
+		err = p.takeResult()
+	case p.Setting.IsZero():
+		return usage.Errorf("no setting to write: --thp system needs --gogc or --memlimit")
+	}
+	for _, v := range p.Setting.Vars() {
+		err = cmp.Or(err, gosetting.Check(v, ""))
+	}
+	if err != nil && p.From != "" {
+		err = fmt.Errorf("--from %s: %w", p.From, err)
+	}
+	return err
 }
 
 func (p *planner) note(format string, args ...any) {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -56,7 +58,7 @@ func must(t testing.TB, dir string, o Options) Plan {
 	t.Helper()
 	p, err := Look(dir, o)
 	if err == nil {
-		err = p.Write()
+		err = p.write()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -91,14 +93,14 @@ func (c fileCase) check(t *testing.T, dir string) {
 	}
 	again := must(t, dir, c.options)
 	if len(again.Changes) > 0 || again.Set != p.Set {
-		t.Errorf("again: %d places for %d, and\n%s", again.Set, p.Set, again.Diff())
+		t.Errorf("again: %d places for %d, and\n%s", again.Set, p.Set, again.diff())
 	}
 	must(t, dir, Options{Remove: true})
 	if got := files(t, dir); got != before {
 		t.Errorf("after removal\n%s\nwant\n%s", got, before)
 	}
 	if out := must(t, dir, Options{Remove: true}); len(out.Changes) > 0 {
-		t.Errorf("removed again: %s", out.Diff())
+		t.Errorf("removed again: %s", out.diff())
 	}
 }
 
@@ -157,20 +159,57 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
-	dir := t.TempDir()
-	p, err := Look(dir, Options{Setting: heap})
+// applied returns what Apply says. answer is y, n, or "" where nobody can be asked.
+func applied(t testing.TB, dir string, o Options, answer string) (said string, err error) {
+	t.Helper()
+	p, err := Look(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := p.Nothing(); err == nil || text != "" || !strings.HasPrefix(err.Error(), dir+": found nothing to change; looked for scripts of package.json") {
-		t.Errorf("%q, %v", text, err)
+	var out strings.Builder
+	printer := console.New(&out)
+	err = p.Apply(printer, func(question string) (yes, asked bool) {
+		_, _ = printer.Write([]byte(question + "\n"))
+		return answer == "y", answer != ""
+	})
+	return strings.ReplaceAll(filepath.ToSlash(out.String()), filepath.ToSlash(dir), "DIR"), errors.Join(err, printer.Flush())
+}
+
+func TestApply(t *testing.T) {
+	dir := t.TempDir()
+	if said, err := applied(t, dir, Options{Setting: heap}, "y"); err == nil || said != "" || !strings.HasPrefix(err.Error(), dir+": found nothing to change; looked for scripts of package.json") {
+		t.Errorf("%q, %v", said, err)
 	}
-	if p, err = Look(dir, Options{Remove: true}); err != nil {
-		t.Fatal(err)
+	if said, err := applied(t, dir, Options{Remove: true}, "y"); err != nil || said != "DIR: nothing to remove\n" {
+		t.Errorf("%q, %v", said, err)
 	}
-	if text, err := p.Nothing(); err != nil || text != dir+": nothing to remove" {
-		t.Errorf("%q, %v", text, err)
+	const before = "-- Dockerfile --\nFROM golang\nCMD [\"a\"]\n"
+	directory(t, dir, before)
+	const note = "Dockerfile:2: CMD: a is in a stage that builds with Go\n"
+	const shown = note + `--- a/Dockerfile
++++ b/Dockerfile
+@@ -1,2 +1,5 @@
+ FROM golang
+-CMD ["a"]
++# BEGIN folio init
++COPY --from=i /folio /usr/local/bin/folio
++# END folio init
++CMD ["folio", "exec", "--thp", "heap", "--", "a"]
+Change 1 file?
+`
+	for _, step := range []struct{ answer, want string }{
+		{"", shown + "Nothing is written yet: --yes changes 1 file.\n"},
+		{"n", shown + "Nothing is written.\n"},
+		{"y", shown + "Changed: DIR/Dockerfile\n"},
+		{"y", note + "DIR: nothing to change: the setting is there\n"},
+	} {
+		if step.want != note+"DIR: nothing to change: the setting is there\n" && files(t, dir) != before {
+			t.Fatalf("before %q:\n%s", step.want, files(t, dir))
+		}
+		said, err := applied(t, dir, Options{Setting: heap, Image: "i"}, step.answer)
+		if err != nil || said != step.want {
+			t.Errorf("%v, got\n%s\nwant\n%s", err, said, step.want)
+		}
 	}
 }
 
@@ -209,8 +248,8 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 			}
 			break_(dir, &p)
 			before := files(t, dir)
-			err = p.Write()
-			if err == nil || !strings.HasSuffix(err.Error(), "; nothing is changed") {
+			err = p.write()
+			if err == nil || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}
 			if got := files(t, dir); got != before {
@@ -271,7 +310,7 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := must(t, dir, Options{Setting: heap, Image: "i"}); len(p.Changes) != 1 {
-		t.Errorf("%s", p.Diff())
+		t.Errorf("%s", p.diff())
 	}
 	info, err := os.Lstat(filepath.Join(dir, "Dockerfile"))
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Write makes the changes, or none if one of them fails. A file is replaced as a whole, and keeps
+// write makes the changes, or none if one of them fails. A file is replaced as a whole, and keeps
 // its mode and owner; links are followed.
-func (p Plan) Write() (err error) {
+func (p Plan) write() (err error) {
 	var all []*writing
 	defer func() {
 		for i := len(all) - 1; i >= 0; i-- {
@@ -31,7 +31,7 @@ func (p Plan) Write() (err error) {
 				} else if errors.As(err, &le) {
 					err = le.Err
 				}
-				return fmt.Errorf("%s: %w; nothing is changed", c.Path, err)
+				return fmt.Errorf("%s: %w", c.Path, err)
 			}
 		}
 	}
