@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -171,30 +170,6 @@ func TestOutputBadPath(t *testing.T) {
 	wantNames(t, dir, "loop", "plain")
 }
 
-// asNobody runs f without the privileges of root over files.
-func asNobody(t *testing.T, f func()) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		f()
-		return
-	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this
-		err := unix.Setfsgid(65534)
-		if err == nil {
-			err = unix.Setfsuid(65534)
-		}
-		if err == nil {
-			f()
-		}
-		done <- err
-	}()
-	if err := <-done; err != nil {
-		testenv.Missing(t, "give up root's privileges over files: %v", err)
-	}
-}
-
 func TestOutputPermission(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{dir, filepath.Dir(dir)} { // TempDir keeps others out
@@ -213,7 +188,7 @@ func TestOutputPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(locked, 0o755) })
-	asNobody(t, func() {
+	testenv.AsNobody(t, func() {
 		for _, path := range []string{file, filepath.Join(locked, "new")} {
 			if _, err := result.OpenOutput("--json", path, nil); err == nil || err.Error() != "--json "+path+": permission denied" {
 				t.Errorf("%s: error %v", path, err)
