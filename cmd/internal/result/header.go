@@ -7,7 +7,7 @@ import (
 )
 
 // The versions of the JSON results. A new version is a new name; keys may be added to
-// one. docs/results.md, inspect.md, doctor.md, suggest.md, collapse.md and load.md describe them.
+// one. docs/results.md and docs/result.keys.txt describe them.
 const (
 	Schema         = "folio/1" // run, tune, ab, lab
 	InspectSchema  = "folio-inspect/1"

@@ -7,7 +7,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial"
 )
 
-// A Lab is the result of a lab as JSON has it. docs/results.md describes it.
+// A Lab is the result of a lab as JSON has it. docs/result.keys.txt describes it.
 type Lab struct {
 	Header
 	Complete bool   `json:"complete"`

@@ -14,7 +14,7 @@ import (
 )
 
 // A Sample is what one trial measured. Figures that were not measured are nil,
-// and null in JSON. Times are seconds, sizes are bytes; docs/results.md
+// and null in JSON. Times are seconds, sizes are bytes; docs/result.keys.txt
 // explains each key.
 type Sample struct {
 	Round    int `json:"round"`    // from 1; a warm-up round is 0

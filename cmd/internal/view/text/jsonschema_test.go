@@ -46,8 +46,18 @@ func summarySchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// resultSchema makes the JSON Schema of all results.
+// resultSchema makes the JSON Schema of all results, with what each key means.
 func resultSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	root, all := plainSchema(t), meanings(t)
+	for name, def := range root.Defs {
+		describe(t, def, name, "", all, make(map[string]bool))
+	}
+	return root
+}
+
+// plainSchema makes that of the types.
+func plainSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	opts := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[result.Summary]():     summarySchema(t),
@@ -55,7 +65,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 	}}
 	root := &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Results of folio",
-		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/suggest.md, docs/collapse.md, docs/load.md, docs/leaks.md.",
+		Description: "Made from the types that write them, with the meanings of docs/result.keys.txt. See docs/results.md.",
 		Defs:        make(map[string]*jsonschema.Schema),
 	}
 	for _, x := range []struct {
@@ -200,45 +210,84 @@ func TestResultsAreValidBySchema(t *testing.T) {
 	}
 }
 
-// Every key that a result can have is explained where users look.
+// keysFile says what each key means: users read it, and the schema has it as descriptions.
+const keysFile = "../../../../docs/result.keys.txt"
+
+// meanings reads keysFile.
+func meanings(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(keysFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]string)
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		path, meaning, _ := strings.Cut(line, " ")
+		path = strings.TrimSuffix(path, "[]")
+		if meaning = strings.TrimSpace(meaning); meaning == "" || out[path] != "" {
+			t.Errorf("%s: %q has no meaning, or two", keysFile, path)
+		}
+		out[path] = meaning
+	}
+	return out
+}
+
+// describe gives each key of a schema the meaning of the longest path that its own ends with (a
+// path of one word is of a result itself),
+// and notes which were used. What is said around it, of it or of keys above, may name it.
+func describe(t *testing.T, s *jsonschema.Schema, path, around string, meanings map[string]string, used map[string]bool) {
+	if s == nil {
+		return
+	}
+	for k, p := range s.Properties {
+		c := *p // some types share theirs
+		for end := path + "." + k; end != ""; {
+			if m := meanings[end]; m != "" && (strings.Contains(end, ".") || !strings.Contains(path, ".")) {
+				c.Description, used[end] = m, true
+				break
+			}
+			_, end, _ = strings.Cut(end, ".")
+		}
+		s.Properties[k] = &c
+		around += " " + c.Description
+	}
+	named := keyWord.FindAllString(strings.Join(codeSpan.FindAllString(around, -1), " "), -1)
+	for k, p := range s.Properties {
+		if p.Description == "" && !slices.Contains(named, k) {
+			t.Errorf("%s does not explain %s.%s", keysFile, path, k)
+		}
+		describe(t, p, path+"."+k, around, meanings, used)
+	}
+	if s.Items != nil {
+		describe(t, s.Items, path+"[]", around, meanings, used)
+	}
+	describe(t, s.AdditionalProperties, path, around, meanings, used)
+	for _, p := range slices.Concat(s.OneOf, s.AnyOf) {
+		describe(t, p, path, around, meanings, used)
+	}
+}
+
+var (
+	codeSpan = regexp.MustCompile("`[^`]+`")
+	keyWord  = regexp.MustCompile(`[a-z_0-9]+`)
+)
+
+// Every key that a result can have is explained, and nothing else is.
 func TestKeysAreDocumented(t *testing.T) {
-	var explained strings.Builder
-	for _, name := range []string{"results", "ab", "inspect", "doctor", "suggest", "collapse", "load", "leaks"} {
-		data, err := os.ReadFile("../../../../docs/" + name + ".md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, code := range regexp.MustCompile("`[^`\n]+`|\"[a-z_0-9]+\"").FindAll(data, -1) {
-			explained.Write(code)
+	all, used := meanings(t), make(map[string]bool)
+	root := plainSchema(t)
+	for name, def := range root.Defs {
+		describe(t, def, name, "", all, used)
+	}
+	for path := range all {
+		if !used[path] {
+			t.Errorf("%s explains %s, which no result has", keysFile, path)
 		}
 	}
-	words := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(explained.String(), -1)
-	keys := make(map[string]bool)
-	var walk func(s *jsonschema.Schema)
-	walk = func(s *jsonschema.Schema) {
-		if s == nil {
-			return
-		}
-		for k, p := range s.Properties {
-			keys[k] = true
-			walk(p)
-		}
-		for _, p := range s.Defs {
-			walk(p)
-		}
-		for _, p := range slices.Concat(s.OneOf, s.AnyOf) {
-			walk(p)
-		}
-		walk(s.Items)
-		walk(s.AdditionalProperties)
-	}
-	walk(resultSchema(t))
-	for k := range keys {
-		if !slices.Contains(words, k) {
-			t.Errorf("docs do not explain the key %q", k)
-		}
-	}
-	if len(keys) < 200 {
-		t.Errorf("only %d keys", len(keys))
+	if len(used) < 200 {
+		t.Errorf("only %d keys", len(used))
 	}
 }
