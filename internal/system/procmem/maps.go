@@ -20,6 +20,7 @@ type VMA struct {
 	Read, Write, Exec bool
 	Shared            bool
 	Offset, Inode     uint64
+	Dev               uint64 // of the file: the major number is in the upper half
 	// Name is the file, or in brackets what the kernel or the program called it
 	// ([stack], [anon:NAME]), "" for most anonymous memory.
 	Name string
@@ -163,14 +164,16 @@ func parseVMA(line string) (v VMA, err error) {
 		err = errors.Join(err, e)
 		return n
 	}
+	dev, derr := parseDev(fields[3], 16)
 	v = VMA{
+		Dev:   dev,
 		Start: number(start, 16, 64), End: number(end, 16, 64),
 		Read: perms[0] == 'r', Write: perms[1] == 'w', Exec: perms[2] == 'x', Shared: perms[3] == 's',
 		Offset: number(fields[2], 16, 64),
 		Inode:  number(fields[4], 10, 64),
 		Name:   strings.ReplaceAll(strings.TrimLeft(line, " "), `\012`, "\n"), // the kernel escapes nothing else
 	}
-	if err == nil && v.End <= v.Start {
+	if err = errors.Join(err, derr); err == nil && v.End <= v.Start {
 		err = fmt.Errorf("want start below end, have %q", fields[0])
 	}
 	if err != nil {

@@ -17,10 +17,10 @@ c000000000-c000400000 rw-p 00000000 00:00 0                              [anon: 
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 `))
 	want := []VMA{
-		{Start: 0x400000, End: 0x4ae000, Read: true, Exec: true, Offset: 0x1000, Inode: 9978675, Name: "/tmp/a file\nname"},
+		{Start: 0x400000, End: 0x4ae000, Read: true, Exec: true, Offset: 0x1000, Inode: 9978675, Dev: 0xfe << 32, Name: "/tmp/a file\nname"},
 		{Start: 0x260621800000, End: 0x260628400000, Read: true, Write: true},
 		{Start: 0xc000000000, End: 0xc000400000, Read: true, Write: true, Name: "[anon: Go: heap]"},
-		{Start: 0x7f0000000000, End: 0x7f0000001000, Read: true, Write: true, Shared: true, Inode: 2057, Name: "/dev/zero (deleted)"},
+		{Start: 0x7f0000000000, End: 0x7f0000001000, Read: true, Write: true, Shared: true, Inode: 2057, Dev: 1, Name: "/dev/zero (deleted)"},
 		{Start: 0x7ffc15467000, End: 0x7ffc15488000, Read: true, Write: true, Name: "[stack]"},
 		{Start: 0xffffffffff600000, End: 0xffffffffff601000, Exec: true, Name: "[vsyscall]"},
 	}
@@ -36,7 +36,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 		}
 	}
 	for _, bad := range []string{"x\n", "1-2 rw-p 0 0:0\n", "2-1 rw-p 0 0:0 0\n", "1-2 rw 0 0:0 0\n",
-		"1-g rw-p 0 0:0 0\n", "12 rw-p 0 0:0 0\n"} {
+		"1-g rw-p 0 0:0 0\n", "1-2 rw-p 0 0 0\n", "12 rw-p 0 0:0 0\n"} {
 		if v, err := parseMaps([]byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 			t.Errorf("%q: %+v, %v", bad, v, err)
 		}

@@ -12,6 +12,7 @@ type mount struct {
 	root    string // which directory of the file system is mounted
 	point   string // where
 	fstype  string
+	dev     uint64   // as of [VMA]
 	options []string // of the file system; cgroup v1 lists its controllers here
 }
 
@@ -59,7 +60,12 @@ func parseMount(line string) (mount, error) {
 	if len(tail) < 3 {
 		return mount{}, fmt.Errorf("want 3 fields after -, have %d", len(tail))
 	}
+	dev, err := parseDev(fields[2], 10)
+	if err != nil {
+		return mount{}, err
+	}
 	return mount{
+		dev:     dev,
 		root:    unescapeOctal(fields[3]),
 		point:   unescapeOctal(fields[4]),
 		fstype:  tail[0],

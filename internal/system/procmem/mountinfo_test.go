@@ -12,9 +12,9 @@ func TestMountinfo(t *testing.T) {
 41 35 0:6 / /- ro - cgroup - rw,cpu,memory
 `
 	want := []mount{
-		{root: "/mnt1", point: "/mnt2", fstype: "ext3", options: []string{"rw", "errors=continue"}},
-		{root: `/a b\`, point: "/c\td\n", fstype: "tmpfs", options: []string{"rw"}},
-		{root: "/", point: "/-", fstype: "cgroup", options: []string{"rw", "cpu", "memory"}},
+		{root: "/mnt1", point: "/mnt2", fstype: "ext3", dev: 98 << 32, options: []string{"rw", "errors=continue"}},
+		{root: `/a b\`, point: "/c\td\n", fstype: "tmpfs", dev: 5, options: []string{"rw"}},
+		{root: "/", point: "/-", fstype: "cgroup", dev: 6, options: []string{"rw", "cpu", "memory"}},
 	}
 	got, err := parseMountinfo([]byte(in))
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -30,6 +30,7 @@ func TestMountinfoErrors(t *testing.T) {
 		"1 2 0:3 / /x": "line 1: want 6 or more fields",
 		"1 2 0:3 / /x rw - a b c\n1 2 0:3 / /x rw ext4 dev rw": "line 2: no separator",
 		"1 2 0:3 / /x rw - ext4 dev":                           "line 1: want 3 fields after -",
+		"1 2 3 / /x rw - ext4 dev rw":                          "line 1: want major:minor",
 	} {
 		_, err := parseMountinfo([]byte(in))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
