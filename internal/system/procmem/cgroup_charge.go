@@ -25,7 +25,7 @@ type GroupCharge struct {
 	Vmalloc       *uint64
 	Zswap         *uint64 // compressed
 
-	Sockets *uint64 // version 1 charges them to memory.kmem.tcp, which is no part of Usage
+	Sockets *uint64 // of version 1 no part of Usage: it charges them to memory.kmem.tcp
 	Hugetlb *uint64 // where hugetlb pages are charged as other memory is
 	Swap    *uint64 // not part of Usage
 }
@@ -69,6 +69,9 @@ func (g MemoryGroup) Charge() (c GroupCharge, err error) {
 	switch {
 	case kernel != "":
 		c.Kernel, err = g.number(kernel)
+		if err == nil {
+			c.Sockets, err = g.number("memory.kmem.tcp.usage_in_bytes")
+		}
 	case c.Kernel == nil && c.Unreclaimable != nil: // before Linux 5.18
 		c.Kernel = new(sum(c.Reclaimable, c.Unreclaimable, c.Stacks, c.PageTables, c.PerCPU, c.Vmalloc, c.Zswap))
 	}

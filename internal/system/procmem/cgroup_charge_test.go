@@ -65,7 +65,7 @@ func TestChargeOfOldKernel(t *testing.T) {
 }
 
 func TestChargeOfVersion1(t *testing.T) {
-	dir := group(t, map[string]string{"memory.usage_in_bytes": "1000\n", "memory.kmem.usage_in_bytes": "60\n", "memory.stat": `cache 1
+	dir := group(t, map[string]string{"memory.usage_in_bytes": "1000\n", "memory.kmem.usage_in_bytes": "60\n", "memory.kmem.tcp.usage_in_bytes": "2\n", "memory.stat": `cache 1
 rss 1
 shmem 1
 total_cache 200
@@ -85,7 +85,7 @@ total_unevictable 1
 	c, err := MemoryGroupAt(dir, false).Charge()
 	n := func(v uint64) *uint64 { return &v }
 	want := GroupCharge{Usage: 1000, Anonymous: n(100), Cache: n(200), Shared: n(50), SwapCached: n(4), Mapped: n(20), Dirty: n(21), Writeback: n(22),
-		ActiveAnon: n(6), InactiveAnon: n(150), ActiveFile: n(9), InactiveFile: n(140), Unevictable: n(1), Kernel: n(60), Swap: n(8)}
+		ActiveAnon: n(6), InactiveAnon: n(150), ActiveFile: n(9), InactiveFile: n(140), Unevictable: n(1), Kernel: n(60), Sockets: n(2), Swap: n(8)}
 	if err != nil || !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -22,7 +22,11 @@ func (g MemoryGroup) Processes() (pids []int) {
 		if err != nil || !d.IsDir() {
 			return nil // gone meanwhile
 		}
-		data, err := readFile(filepath.Join(dir, "cgroup.procs"))
+		file := filepath.Join(dir, "cgroup.procs")
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			return nil // not a cgroup: reading it may wait
+		}
+		data, err := readFile(file)
 		if err != nil {
 			return nil
 		}

@@ -1,0 +1,506 @@
+package charge
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/process/waterfall"
+	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+const mib = 1 << 20
+
+func TestMain(m *testing.M) {
+	testenv.PlayRole(map[string]func() error{
+		"heap": role(heap), "huge": role(huge), "ring": role(ring), "file": role(cached), "tmpfs": role(tmpfs), "memfd": role(memfd), "maps": role(maps),
+	})
+	os.Exit(m.Run())
+}
+
+// fileEnv names the file of a role.
+const fileEnv = "CHARGE_TEST_FILE"
+
+// role is a program that does something once it is told to, says so, and waits.
+func role(do func() (keep any, err error)) func() error {
+	return func() error {
+		in := bufio.NewReader(os.Stdin)
+		fmt.Println("started")
+		if _, err := in.ReadString('\n'); err != nil {
+			return err
+		}
+		keep, err := do()
+		if err != nil {
+			return err
+		}
+		fmt.Println("done")
+		_, _ = in.ReadString('\n')
+		runtime.KeepAlive(keep)
+		return nil
+	}
+}
+
+func touch(b []byte) {
+	for i := 0; i < len(b); i += os.Getpagesize() {
+		b[i] = 1
+	}
+}
+
+func mmap(bytes, flags int) ([]byte, error) {
+	return unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_ANONYMOUS)
+}
+
+func heap() (any, error) {
+	all := make([][]byte, 48)
+	for i := range all {
+		all[i] = make([]byte, mib)
+		touch(all[i])
+	}
+	return all, nil
+}
+
+// huge releases half of each of 24 huge pages.
+func huge() (any, error) {
+	const page = 2 * mib
+	b, err := mmap(25*page, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, err
+	}
+	skip := int(-addressOf(b) & (page - 1))
+	b = b[skip : skip+24*page]
+	if err := unix.Madvise(b, unix.MADV_HUGEPAGE); err != nil {
+		return nil, err
+	}
+	touch(b)
+	for i := 0; i < len(b); i += page {
+		if err := unix.Madvise(b[i:i+page/2], unix.MADV_DONTNEED); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// ring maps the ring of a packet socket: 16 MiB.
+func ring() (any, error) {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
+	if err != nil {
+		return nil, err
+	}
+	const block, blocks, frame = mib, 16, 2048
+	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_RX_RING,
+		&unix.TpacketReq{Block_size: block, Block_nr: blocks, Frame_size: frame, Frame_nr: blocks * block / frame}); err != nil {
+		return nil, err
+	}
+	b, err := unix.Mmap(fd, 0, block*blocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	return b, err
+}
+
+// cached writes a file of 32 MiB.
+func cached() (any, error) { return nil, os.WriteFile(os.Getenv(fileEnv), make([]byte, 32*mib), 0o600) }
+
+// tmpfs writes a file that nobody maps.
+func tmpfs() (any, error) {
+	return nil, os.WriteFile(os.Getenv(fileEnv), make([]byte, 24*mib), 0o600)
+}
+
+// memfd has 16 MiB of shared memory open, and maps 4 MiB of it.
+func memfd() (any, error) {
+	fd, err := unix.MemfdCreate("charge-test", 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unix.Write(fd, make([]byte, 16*mib)); err != nil {
+		return nil, err
+	}
+	b, err := unix.Mmap(fd, 0, 4*mib, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	return b, err
+}
+
+// maps maps a file of shared memory.
+func maps() (any, error) {
+	f, err := os.Open(os.Getenv(fileEnv))
+	if err != nil {
+		return nil, err
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, 24*mib, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	return b, err
+}
+
+// A container is a cgroup of the running system.
+type container struct {
+	t     *testing.T
+	group *cgroup.Group
+	Group // once a process has joined
+}
+
+func newContainer(t *testing.T) *container {
+	t.Helper()
+	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(uint64(1 << 30))})
+	if err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g, err := p.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &container{t: t, group: g}
+}
+
+// join puts a process into the cgroup.
+func (c *container) join(pid int) {
+	c.t.Helper()
+	if err := c.group.Join(pid); err != nil {
+		c.t.Fatal(err)
+	}
+	g, err := OfProcess(procmem.FS{}, pid)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.Group = g
+}
+
+// A member is a process in a role; end ends it.
+type member struct {
+	pid int
+	in  io.Writer
+	out *bufio.Reader
+	end func()
+}
+
+// begin starts a program in the cgroup: all that it allocates is charged there.
+func (c *container) begin(cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Reader) {
+	c.t.Helper()
+	dir, err := c.group.Dir()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if dir != nil {
+		defer dir.Close()
+		cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	leave, err := c.group.Enter(unix.Gettid())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer leave()
+	in, out = testenv.Start(c.t, cmd)
+	return in, out
+}
+
+// start starts a role in the cgroup; it does nothing yet.
+func (c *container) start(name string, env ...string) *member {
+	c.t.Helper()
+	cmd := testenv.Role(c.t, name, append([]string{"GODEBUG=", "GOGC=off"}, env...)...)
+	cmd.Stderr = os.Stderr
+	in, out := c.begin(cmd)
+	ended := false
+	m := &member{pid: cmd.Process.Pid, in: in, out: out, end: func() {
+		if !ended {
+			ended = true
+			in.Close()
+			_, _ = io.Copy(io.Discard, out)
+			_ = cmd.Wait()
+		}
+	}}
+	c.t.Cleanup(m.end)
+	if line, err := out.ReadString('\n'); err != nil || line != "started\n" {
+		c.t.Fatalf("%s: %q, %v", name, line, err)
+	}
+	return m
+}
+
+// do has the role do what it does.
+func (c *container) do(m *member) {
+	c.t.Helper()
+	if _, err := m.in.Write([]byte("\n")); err != nil {
+		c.t.Fatal(err)
+	}
+	if line, err := m.out.ReadString('\n'); err != nil || line != "done\n" {
+		c.t.Fatalf("%q, %v", line, err)
+	}
+}
+
+// run starts a role in the cgroup.
+func (c *container) run(name string, env ...string) *member {
+	c.t.Helper()
+	m := c.start(name, env...)
+	c.join(m.pid)
+	c.do(m)
+	return m
+}
+
+// read reads the cgroup once the kernel has added up what CPUs counted, which it does every two
+// seconds: parts and charge differ by less than a fiftieth then.
+func (c *container) read() (out *Charge) {
+	c.t.Helper()
+	testenv.Eventually(c.t, "the parts add up to the charge", func() bool {
+		var err error
+		if out, err = New(inspect.New(), c.Group).Read(); err != nil {
+			c.t.Fatal(err)
+		}
+		if got := out.Sum() + out.Unexplained - out.Excess; got != out.Usage {
+			c.t.Fatalf("the sum of all parts is %d, the charge %d: %+v", got, out.Usage, out)
+		}
+		return max(out.Unexplained-out.Reserve, out.Excess) <= out.Usage/50
+	})
+	for _, p := range out.Parts {
+		c.t.Logf("%-28s %9d %s %v", p.Kind, p.Bytes, p.Back, p.Of)
+	}
+	c.t.Logf("%-28s %9d (reserve %d, excess %d) of %d; apart %+v", "unexplained", out.Unexplained, out.Reserve, out.Excess, out.Usage, out.Apart)
+	return out
+}
+
+// is checks that a part has so many bytes, and at most some few more.
+func (c *container) is(out *Charge, k Kind, bytes uint64, back Back) Part {
+	c.t.Helper()
+	p := out.Part(k)
+	if p.Bytes < bytes || p.Bytes > bytes+3*mib || p.Back != back {
+		c.t.Errorf("%s: %d bytes, %s; want %d, %s", k, p.Bytes, p.Back, bytes, back)
+	}
+	return p
+}
+
+func (c *container) apart(out *Charge, k Kind, bytes uint64) {
+	c.t.Helper()
+	for _, a := range out.Apart {
+		if a.Kind == k && a.Bytes >= bytes && a.Bytes <= bytes+3*mib {
+			return
+		}
+	}
+	c.t.Errorf("%s: want %d in %+v", k, bytes, out.Apart)
+}
+
+// on returns what comes back where swap is on: No elsewhere.
+func on(t *testing.T) Back {
+	t.Helper()
+	if m, err := (procmem.FS{}).Meminfo(); err == nil && m.SwapTotal != nil && *m.SwapTotal > 0 {
+		return Swap
+	}
+	return No
+}
+
+// The heap of each process is a part, and the sum of all.
+func TestHeaps(t *testing.T) {
+	c := newContainer(t)
+	c.run("heap")
+	c.run("heap")
+	out := c.read()
+	c.is(out, Kind(waterfall.Since.String()), 96*mib, on(t)) // there was no GC cycle
+	if len(out.Processes) != 2 || out.Limit == nil || *out.Limit != 1<<30 {
+		t.Fatalf("%+v", out)
+	}
+	for _, p := range out.Processes {
+		if p.Waterfall == nil || p.Waterfall.Part(waterfall.Since).Bytes < 48*mib || p.Why != "" {
+			t.Errorf("process %d: %+v", p.PID, p)
+		}
+	}
+	if !c.Unified && out.Part(KernelStacks).Bytes == 0 {
+		t.Error("no stacks of threads")
+	}
+}
+
+// Huge pages that were released in part are charged as a whole until the kernel splits them.
+func TestReleasedInPart(t *testing.T) {
+	thp, err := (procmem.FS{}).THP()
+	if err != nil || thp.Enabled.Selected != "madvise" && thp.Enabled.Selected != "always" {
+		testenv.Missing(t, "no transparent huge pages: %v", err)
+	}
+	c := newContainer(t)
+	m := c.run("huge")
+	out := c.read()
+	if len(out.Processes) != 1 || out.Processes[0].Anonymous == nil || *out.Processes[0].Anonymous < 24*mib {
+		t.Fatalf("process %d: %+v", m.pid, out.Processes)
+	}
+	if out.Part(Unsplit).Bytes == 0 {
+		testenv.Missing(t, "the kernel gave no huge pages")
+	}
+	c.is(out, Unsplit, 24*mib, Yes)
+	c.is(out, Kind(waterfall.Other.String()), 24*mib, on(t))
+}
+
+// The ring of a packet socket is in RSS, and charged to nobody.
+func TestRing(t *testing.T) {
+	testenv.Root(t, "to open a packet socket")
+	c := newContainer(t)
+	c.run("ring")
+	out := c.read()
+	c.apart(out, ApartRings, 16*mib)
+	if out.Usage >= 16*mib || out.Processes[0].RSS < 16*mib {
+		t.Errorf("charged %d, RSS %d", out.Usage, out.Processes[0].RSS)
+	}
+}
+
+// Memory of a process that joined later is charged where it was allocated.
+func TestChargedElsewhere(t *testing.T) {
+	before, c := newContainer(t), newContainer(t)
+	m := before.run("heap")
+	c.join(m.pid)
+	out := c.read()
+	c.apart(out, ApartAnonymous, 48*mib)
+	if n := out.Part(OfProcesses).Bytes; n > 3*mib {
+		t.Errorf("%d bytes of its memory are charged", n)
+	}
+	left := before.read()
+	before.is(left, Elsewhere, 48*mib, on(t))
+}
+
+// Written files are page cache that comes back.
+func TestPageCache(t *testing.T) {
+	c := newContainer(t)
+	c.run("file", fileEnv+"="+filepath.Join(t.TempDir(), "file"))
+	out := c.read()
+	c.is(out, CacheInactive, 31*mib, Yes) // the last pages may not be on a list yet
+	if out.Dirty == nil || out.Writeback == nil || out.Mapped == nil {
+		t.Errorf("%+v", out)
+	}
+}
+
+// shm returns the name of a file of tmpfs that is removed with the test.
+func shm(t *testing.T) string {
+	t.Helper()
+	var fs unix.Statfs_t
+	if err := unix.Statfs("/dev/shm", &fs); err != nil || fs.Type != unix.TMPFS_MAGIC {
+		testenv.Missing(t, "/dev/shm is no tmpfs: %v", err)
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "folio-test-")
+	if err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "file")
+}
+
+// Files of tmpfs stay charged when the process that wrote them ends: by which mount.
+func TestTmpfsThatNobodyMaps(t *testing.T) {
+	c, file := newContainer(t), shm(t)
+	m := c.run("tmpfs", fileEnv+"="+file)
+	m.end()
+	out := c.read()
+	p := c.is(out, SharedUnmapped, 24*mib, on(t))
+	if len(out.Processes) > 0 || out.Part(SharedMapped).Bytes > 0 || len(p.Of) == 0 || p.Of[0].Name != "/dev/shm" || p.Of[0].Bytes != p.Bytes {
+		t.Errorf("%+v", out)
+	}
+	// Two processes that map all of it have each page once.
+	reads := []*member{c.run("maps", fileEnv+"="+file), c.run("maps", fileEnv+"="+file)}
+	out = c.read()
+	c.is(out, SharedMapped, 24*mib, on(t))
+	c.apart(out, ApartShared, 24*mib)
+	if n := out.Part(SharedUnmapped).Bytes; n > 64<<10 || len(reads) != len(out.Processes) {
+		t.Errorf("%d are said to be mapped by nobody, of %d processes", n, len(out.Processes))
+	}
+}
+
+// A memfd has pages that are open and not mapped.
+func TestMemfd(t *testing.T) {
+	c := newContainer(t)
+	m := c.run("memfd")
+	out := c.read()
+	c.is(out, SharedMapped, 4*mib, on(t))
+	p := c.is(out, SharedUnmapped, 12*mib, on(t))
+	want := fmt.Sprintf("/memfd:charge-test, open in process %d", m.pid)
+	if len(p.Of) == 0 || p.Of[0].Name != want || p.Of[0].Bytes != 12*mib {
+		t.Errorf("%+v, want %s", p.Of, want)
+	}
+}
+
+// Memory of malloc is malloc's: brk, and the arenas of threads.
+func TestMallocOfLibrary(t *testing.T) {
+	const source = `package main
+
+/*
+#cgo LDFLAGS: -lpthread
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *fill(void *unused) {
+	for (int i = 0; i < 1024; i++)
+		memset(malloc(16 << 10), 1, 16 << 10);
+	return NULL;
+}
+
+// Its memory stays when the thread has ended.
+static void library(void) {
+	pthread_t t;
+	fill(NULL);
+	pthread_create(&t, NULL, fill, NULL);
+	pthread_join(t, NULL);
+}
+*/
+import "C"
+
+import "fmt"
+
+func main() {
+	fmt.Println("started")
+	fmt.Scanln()
+	C.library()
+	fmt.Println("done")
+	fmt.Scanln()
+}
+`
+	c := newContainer(t)
+	path, err := testenv.Build{Source: testenv.Module(source), Env: []string{"CGO_ENABLED=1"}}.Try(t)
+	if err != nil {
+		testenv.Missing(t, "no C compiler: %v", err)
+	}
+	cmd := testenv.Role(t, "")
+	cmd.Path, cmd.Args = path, []string{path}
+	in, out := c.begin(cmd)
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	if line, err := out.ReadString('\n'); err != nil || line != "started\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	c.join(cmd.Process.Pid)
+	c.do(&member{in: in, out: out})
+	got := c.read()
+	c.is(got, Kind(waterfall.Malloc.String()), 32*mib, on(t))
+	if a := got.Processes[0].Waterfall.Arenas; a.Count == 0 || a.Bytes < 16*mib {
+		t.Errorf("arenas: %+v", a)
+	}
+}
+
+// A group is found by its directory, by where it is below the mount, by a process, and by its name.
+func TestFind(t *testing.T) {
+	c := newContainer(t)
+	m := c.run("memfd")
+	f := procmem.FS{}
+	top, err := root(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{c.Dir, strings.TrimPrefix(c.Dir, top), fmt.Sprint(m.pid), filepath.Base(c.Dir)} {
+		if g, err := Find(f, name); err != nil || g != c.Group {
+			t.Errorf("%s: %+v, %v", name, g, err)
+		}
+	}
+	if _, err := Find(f, "no-such-group"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("no such group: %v", err)
+	}
+	if _, err := Find(f, "2000000000"); !errors.Is(err, procmem.ErrNoProcess) {
+		t.Errorf("no such process: %v", err)
+	}
+}
+
+func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }

@@ -1,0 +1,175 @@
+package charge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/internal/system/procmem"
+)
+
+// A Group is a memory cgroup.
+type Group struct {
+	procmem.MemoryGroup
+	Dir     string
+	Unified bool
+}
+
+// ErrNotCounted says that a directory of cgroups does not count memory.
+var ErrNotCounted = errors.New("it has neither memory.current nor memory.usage_in_bytes: it is the root of version 2, of another controller, or without the memory controller")
+
+// ErrNotFound says that there is no such cgroup.
+var ErrNotFound = errors.New("no such cgroup: want a directory with cgroup.procs, the id of a process, or the last part of a cgroup's path, such as orders.service or a container's id")
+
+// At returns the memory cgroup of a directory.
+func At(dir string) (Group, error) {
+	dir = filepath.Clean(dir)
+	for _, unified := range []bool{true, false} {
+		file := "memory.usage_in_bytes"
+		if unified {
+			file = "memory.current"
+		}
+		if regular(filepath.Join(dir, file)) && regular(filepath.Join(dir, "memory.stat")) {
+			return Group{procmem.MemoryGroupAt(dir, unified), dir, unified}, nil
+		}
+	}
+	return Group{}, fmt.Errorf("%s: %w", dir, ErrNotCounted)
+}
+
+// OfProcess returns the memory cgroup that a process is in; pid 0 is the calling process.
+func OfProcess(f procmem.FS, pid int) (Group, error) {
+	dir, err := f.CgroupDir(pid, "memory")
+	if err != nil {
+		return Group{}, err
+	}
+	return At(dir.Path)
+}
+
+// Find returns the memory cgroup that is named: by a directory, as it is or below where cgroups
+// are mounted; by a process in it; or by the end of its path.
+func Find(f procmem.FS, name string) (Group, error) {
+	if pid, err := strconv.Atoi(name); err == nil && pid > 0 && name[0] != '0' {
+		if _, err := f.Find(pid); err != nil {
+			return Group{}, fmt.Errorf("process %d: %w", pid, err)
+		}
+		g, err := OfProcess(f, pid)
+		if err != nil {
+			return Group{}, fmt.Errorf("the cgroup of process %d: %w", pid, err)
+		}
+		return g, nil
+	}
+	if strings.ContainsRune(name, '/') && isGroup(name) {
+		dir, err := filepath.Abs(name)
+		if err != nil {
+			return Group{}, err
+		}
+		return At(dir)
+	}
+	root, err := root(f)
+	if err != nil {
+		return Group{}, err
+	}
+	if dir := filepath.Join(root, name); name != "" && isGroup(dir) {
+		return At(dir)
+	}
+	if name == "" || strings.ContainsRune(name, '/') {
+		return Group{}, ErrNotFound
+	}
+	return search(root, name)
+}
+
+func isGroup(dir string) bool { return regular(filepath.Join(dir, "cgroup.procs")) }
+
+// regular reports whether there is such a file that can be read without waiting: a directory that
+// looks like a cgroup may hold a pipe.
+func regular(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// root is where the hierarchy that counts memory is mounted.
+func root(f procmem.FS) (string, error) {
+	own, err := f.CgroupDir(0, "memory")
+	if err != nil {
+		return "", err
+	}
+	if n := len(own.Above); n > 0 {
+		return own.Above[n-1], nil
+	}
+	return own.Path, nil
+}
+
+// search looks for the cgroup whose name is the last part of a path: as a whole or without a
+// suffix of systemd, else as a part of it, as the id of a container is.
+func search(root, name string) (Group, error) {
+	const fewest = 8 // letters of a part
+	var whole, part []string
+	_ = filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // gone meanwhile
+		}
+		base := d.Name()
+		unit, _, _ := strings.Cut(base, ".")
+		switch {
+		case base == name || unit == name && slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(base)):
+			whole = append(whole, dir)
+		case len(name) >= fewest && strings.Contains(base, name):
+			part = append(part, dir)
+		}
+		return nil
+	})
+	found := whole
+	if len(found) == 0 {
+		found = part
+	}
+	switch len(found) {
+	case 0:
+		return Group{}, ErrNotFound
+	case 1:
+		return At(found[0])
+	}
+	const most = 5
+	text := strings.Join(found[:min(most, len(found))], ", ")
+	if more := len(found) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return Group{}, fmt.Errorf("%d cgroups have that name, say which by its path: %s", len(found), text)
+}
+
+// limit is the memory limit in effect: the smallest of the group and all above it.
+func (g Group) limit(f procmem.FS) *uint64 {
+	var levels []procmem.GroupMemory
+	for dir := g.Dir; isGroup(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		m, err := procmem.MemoryGroupAt(dir, g.Unified).Read()
+		if err != nil {
+			break
+		}
+		levels = append(levels, m)
+	}
+	var total *uint64
+	if m, err := f.Meminfo(); err == nil {
+		total = m.MemTotal
+	}
+	if i, bytes, _ := procmem.LimitInEffect(levels, total); i >= 0 {
+		return &bytes
+	}
+	return nil
+}
+
+// swaps reports whether memory of the group can go to swap.
+func (g Group) swaps(f procmem.FS) bool {
+	if m, err := f.Meminfo(); err != nil || m.SwapTotal == nil || *m.SwapTotal == 0 {
+		return false
+	}
+	file := "memory.swappiness"
+	if g.Unified {
+		file = "memory.swap.max"
+	}
+	n, err := procmem.ReadNumber(filepath.Join(g.Dir, file))
+	return err == nil && (n == nil || *n > 0)
+}
