@@ -16,6 +16,7 @@ const (
 	CollapseSchema = "folio-collapse/1"
 	LoadSchema     = "folio-load/1"
 	SitesSchema    = "folio-sites/1"
+	ChargeSchema   = "folio-charge/1"
 )
 
 // Kinds of results. What was watched of a running process is not a run: its time is what
@@ -34,6 +35,7 @@ const (
 	KindLoad     = "load"
 	KindSites    = "sites" // folio inspect --heap, --diff, --goroutines
 	KindLeaks    = "leaks"
+	KindCharge   = "charge" // folio inspect --cgroup
 )
 
 // A Header is what every result begins with.

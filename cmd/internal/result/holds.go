@@ -68,6 +68,15 @@ func (r *Result) Holds() []string {
 		if f.PID != nil {
 			add(fmt.Sprintf("the command line of process %d", *f.PID), args(f.Command))
 		}
+	case *Charge:
+		n := 0
+		for _, p := range f.Processes {
+			if args(p.Command) {
+				n++
+			}
+			add("users of processes", p.UID != nil)
+		}
+		add("command lines of "+unit.Plural(n, "process"), n > 0)
 	case *Collapse:
 		add(fmt.Sprintf("the command line of process %d", f.PID), args(f.Command))
 	}

@@ -215,7 +215,9 @@ func newFaults(f *inspect.Faults) *Faults {
 
 // JSON returns the file's text; Line returns it in one line.
 func (f *Inspect) JSON() ([]byte, error) { return indented(f) }
-func (f *Inspect) Line() ([]byte, error) {
+func (f *Inspect) Line() ([]byte, error) { return inLine(f) }
+
+func inLine(f any) ([]byte, error) {
 	data, err := json.Marshal(f)
 	data = console.JSON(data)
 	return append(data, '\n'), err

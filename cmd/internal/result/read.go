@@ -20,7 +20,7 @@ type Result struct {
 }
 
 // A Kind is what one command finds, or several of a kind: *File of run, tune and run
-// --attach, *AB, *Lab, *Inspect, *Doctor, *Suggest, *Collapse, *Load, *Sites.
+// --attach, *AB, *Lab, *Inspect, *Doctor, *Suggest, *Collapse, *Load, *Sites, *Charge.
 type Kind interface {
 	JSON() ([]byte, error)
 	head() *Header
@@ -40,10 +40,11 @@ var kinds = map[string]func() Kind{
 	CollapseSchema: func() Kind { return new(Collapse) },
 	LoadSchema:     func() Kind { return new(Load) },
 	SitesSchema:    func() Kind { return new(Sites) },
+	ChargeSchema:   func() Kind { return new(Charge) },
 }
 
 // Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest,
-// collapse, load, inspect --heap and leaks.
+// collapse, load, inspect --heap, inspect --cgroup and leaks.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
 	if err := bounded(data); err != nil {

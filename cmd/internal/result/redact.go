@@ -221,6 +221,15 @@ func (r *redactor) learn(f any) {
 		r.servers(f.Settings.URLs)
 	case *Sites:
 		r.command(f.Command)
+	case *Charge:
+		for i := range f.Processes {
+			r.process(&f.Processes[i].ProcessID)
+		}
+		for _, p := range f.Parts {
+			for _, of := range p.Of {
+				r.add(of.Name, left)
+			}
+		}
 	case *Collapse:
 		r.command(f.Command)
 		f.Name = processName(f.Command, f.Name)

@@ -153,9 +153,15 @@ type Apart struct {
 
 // A Process is a process of the cgroup.
 type Process struct {
-	PID  int
-	Name string
-	RSS  uint64
+	PID     int
+	Command []string
+	Name    string // the kernel's
+	UID     *int
+	// IsGo is nil if that is not known; the others are of a Go program.
+	IsGo              *bool
+	GoVersion, Module string
+
+	RSS uint64
 	// Anonymous, File and Shared are what RSS is of, as the kernel counts it; nil if it does not.
 	Anonymous, File, Shared *uint64
 	// Waterfall divides RSS; nil if it could not be read, and Why says why.
@@ -193,6 +199,7 @@ type Charge struct {
 	Swap, TCP *uint64
 
 	Processes []Process // those with most memory first
+	Advice    []Advice  // what is to be done about parts that no RSS shows, the largest first
 	Took      time.Duration
 	Notes     []string
 }

@@ -100,10 +100,11 @@ func (r *reading) process(pid int) {
 	if err != nil || status.VmRSS == nil {
 		return
 	}
-	p := Process{PID: pid, RSS: *status.VmRSS, Anonymous: status.RssAnon, File: status.RssFile, Shared: status.RssShmem}
+	p := Process{PID: pid, UID: status.UID, RSS: *status.VmRSS, Anonymous: status.RssAnon, File: status.RssFile, Shared: status.RssShmem}
 	if st, err := r.FS.Stat(pid); err == nil {
 		p.Name = st.Comm
 	}
+	p.Command, _ = r.FS.Cmdline(pid) // Name is left
 	if pid == os.Getpid() {
 		p.Why = "this is the folio that reads"
 	} else {
@@ -119,7 +120,7 @@ func (r *reading) process(pid int) {
 				p.Why = seen.Notes[n-1]
 			}
 		default:
-			p.Waterfall = seen.Waterfall
+			p.Waterfall, p.IsGo, p.GoVersion, p.Module = seen.Waterfall, seen.IsGo, seen.GoVersion, seen.Module
 			if n := len(seen.Notes); n > 0 && seen.Waterfall.GC == nil {
 				p.Why = seen.Notes[n-1]
 			}
@@ -208,6 +209,7 @@ func (r *reading) divide() {
 	if why := r.unread(); why != "" {
 		r.Notes = append(r.Notes, why)
 	}
+	r.Advice = r.advise()
 }
 
 // anonymous is what processes have.
