@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/oom"
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -30,8 +32,10 @@ type inspectFlags struct {
 	density  float64
 	rows     int
 	resultFlags
-	oom  bool
-	save string
+	oom    bool
+	save   string
+	cgroup string
+	first  *result.Charge // of --cgroup --watch
 
 	heap, diff string
 	width      int // of the terminal
@@ -61,6 +65,13 @@ many bytes, as a file for go tool pprof; with --diff the growth since an earlier
 With --goroutines: how many wait where, and which line started them. Go 1.21 to 1.27,
 stripped or not.
 
+With --cgroup and the directory of a cgroup, its name or the id of a process in it: what
+the cgroup is charged for, which is what its limit is about, in parts that add up to
+memory.current (version 1: memory.usage_in_bytes): memory of its processes, tmpfs and
+shared memory (which mount, and whether a process maps it), page cache, parts of huge
+pages that were released, kernel memory; whether each comes back by itself under
+pressure; and what is in RSS and not charged. With --watch each part has its change.
+
 With --oom and the id of a process, or the directory of a cgroup: wait until their
 memory is nearly used up, and save where it is before the kernel kills. That is when
 what the cgroup uses besides file cache passes 95% of its limit, or 90% while tasks
@@ -76,7 +87,7 @@ seen is said.`
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] [pid | --oom pid|cgroup]",
+		Use:   "inspect [flags] [pid | --cgroup pid|cgroup | --oom pid|cgroup]",
 		Short: "Show the memory of running processes, and what huge pages would gain",
 		Long:  inspectLong,
 		Example: `  folio inspect
@@ -89,10 +100,14 @@ func newInspect(a *app) *cobra.Command {
   folio inspect --diff heap.pprof 1234
   folio inspect --goroutines 1234
   folio inspect --json - 1234
+  folio inspect --cgroup 1234
+  folio inspect --cgroup orders.service --html cgroup.html
   folio inspect --oom --save /var/tmp 1234 &
   folio inspect --oom /sys/fs/cgroup/system.slice/orders.service`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case f.cgroup != "" && len(args) > 0:
+				return misusef("inspect --cgroup: one cgroup at a time, and no process beside it: folio inspect --cgroup %s", f.cgroup)
 			case f.oom && len(args) == 0:
 				return misusef("inspect --oom: no process or cgroup given: folio inspect --oom PID, or --oom CGROUP")
 			case f.oom && len(args) > 1:
@@ -117,6 +132,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or in the file that is given instead, with that in\n`file`, and list the lines that have grown")
 	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
 	f.add(fs, "what was read, with --watch - a line for each reading,")
+	fs.StringVar(&f.cgroup, "cgroup", "", "show what a `cgroup` is charged for, by its directory, its name or the id of a process in it")
 	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is;\nends with the process, or by ctrl-C")
 	fs.StringVar(&f.save, "save", ".", "with --oom: `directory` for what is saved")
 	return cmd
@@ -155,6 +171,8 @@ func (f *inspectFlags) check() error {
 	switch {
 	case !(f.density >= inspect.LeastDensity && f.density <= 1):
 		return fmt.Errorf("--min-density %v: must be from %v to 1", f.density, inspect.LeastDensity)
+	case f.cgroup != "" && (f.oom || f.duration > 0 || f.sites()):
+		return errors.New("--cgroup goes with --watch, --rows and files only; to save what a cgroup has before it is killed: folio inspect --oom CGROUP")
 	case f.oom && (f.watch > 0 || f.duration > 0 || f.json != "" || f.html != "" || f.markdown != "" || f.sites()):
 		return errors.New("--oom goes with --save only: it saves JSON files in the directory of --save; folio report makes pages of them")
 	case f.save != "." && !f.oom:
@@ -202,8 +220,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	for first := true; ; first = false {
 		begin := time.Now()
 		var buf bytes.Buffer
-		file := result.NewInspect(version())
-		err := f.look(ctx, s, pid, &buf, file)
+		file, err := f.look(ctx, s, pid, &buf)
 		switch {
 		case ctx.Err() != nil && f.watch > 0:
 			return nil // that is how it ends
@@ -224,25 +241,44 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	}
 }
 
-// look looks once.
-func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w io.Writer, file *result.Inspect) error {
-	if pid == 0 {
+// A looked is what a look saw.
+type looked interface {
+	result.Kind
+	Line() ([]byte, error)
+}
+
+// look looks once, and prints it.
+func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w io.Writer) (looked, error) {
+	file := result.NewInspect(version())
+	switch {
+	case f.cgroup != "":
+		c, err := charge.ReadNamed(s, f.cgroup)
+		if err != nil {
+			return nil, fmt.Errorf("inspect --cgroup %s: %w", f.cgroup, err)
+		}
+		file := result.NewCharge(version(), c)
+		if f.watch > 0 {
+			f.first = cmp.Or(f.first, file)
+			file.Since(f.first)
+		}
+		return showLooked(f, w, file)
+	case pid == 0:
 		l, err := s.List(ctx, f.density)
 		if err != nil {
-			return fmt.Errorf("inspect all processes: %w", err)
+			return nil, fmt.Errorf("inspect all processes: %w", err)
 		}
 		if len(l.Rows) == 0 && l.Hidden != "" && f.watch == 0 {
-			return fmt.Errorf("inspect all processes: %s", l.Hidden)
+			return nil, fmt.Errorf("inspect all processes: %s", l.Hidden)
 		}
 		file.SetList(l)
-		return f.show(w, file)
+	default:
+		p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: inspect.FaultTime, Waterfall: true, Sites: true, Bloat: true})
+		if err != nil {
+			return nil, inspect.Failed(pid, err)
+		}
+		file.SetProcess(p)
 	}
-	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: inspect.FaultTime, Waterfall: true, Sites: true, Bloat: true})
-	if err != nil {
-		return inspect.Failed(pid, err)
-	}
-	file.SetProcess(p)
-	return f.show(w, file)
+	return showLooked(f, w, file)
 }
 
 // inspectOOM saves what is in memory before memory ends.
@@ -264,18 +300,17 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, target string) er
 	})
 }
 
-// show prints a result as it is written.
-func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {
-	to, err := shown(file, f.redact)
+// showLooked prints a result as it is written.
+func showLooked[F looked](f *inspectFlags, w io.Writer, file F) (looked, error) {
+	file, err := shown(file, f.redact)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	*file = *to
-	return show(w, file, text.Options{Width: f.width, Rows: f.rows, Full: f.full})
+	return file, show(w, file, text.Options{Width: f.width, Rows: f.rows, Full: f.full})
 }
 
 // showLook shows one look: on a terminal in place of the last one.
-func (a *app) showLook(out output.List, file *result.Inspect, text []byte, again, first bool) error {
+func (a *app) showLook(out output.List, file looked, text []byte, again, first bool) error {
 	if again && out.ToStdout() {
 		line, err := file.Line()
 		if err == nil {

@@ -51,7 +51,7 @@ var kinds = []struct {
 	title string
 	back  Back
 }{
-	{Undivided, "anonymous memory of processes that could not be read", No},
+	{Undivided, "anonymous memory of processes that are not divided", No},
 	{OfProcesses, "anonymous memory of its processes", No},
 	{Elsewhere, "anonymous memory of no process in the cgroup", No},
 	{Unsplit, "huge pages, released in part (not split yet)", Yes},

@@ -36,6 +36,15 @@ func New(sys *inspect.System, g Group) *Source {
 	}}
 }
 
+// ReadNamed reads the charge of a cgroup that is named as in [Find].
+func ReadNamed(sys *inspect.System, name string) (*Charge, error) {
+	g, err := Find(sys.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	return New(sys, g).Read()
+}
+
 // Quick reads what the kernel counts, and no process: it takes microseconds.
 func (s *Source) Quick() (*Charge, error) {
 	r, err := s.begin()

@@ -75,6 +75,10 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		c.findings(before, after)
 		return c, nil
 	}
+	if before.whole && after.whole {
+		before.zero(after)
+		after.zero(before)
+	}
 	all := opts != nil && opts.All
 	single := len(before.arms) < 2 && len(after.arms) < 2
 	match := func(k key, in *Set) (key, bool) {
@@ -243,6 +247,9 @@ func (c *Comparison) table(name string) *Table {
 
 // mean compares the geometric means of several rows.
 func (t *Table) mean() {
+	if t.Unit == chargedUnit || t.Unit == apartUnit {
+		return // parts of one thing
+	}
 	var before, after []float64
 	for _, r := range t.Rows {
 		if r.Old.Median <= 0 || r.New.Median <= 0 || r.Unknown() {

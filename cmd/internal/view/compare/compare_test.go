@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 	. "github.com/foliomem/folio/cmd/internal/view/compare"
@@ -83,6 +85,16 @@ func bench(scale float64) []byte {
 	return b.Bytes()
 }
 
+// charged is a charge whose tmpfs is gone and whose heap has grown.
+func charged() *result.Charge {
+	f := resulttest.Charge("app")
+	f.Parts = slices.DeleteFunc(f.Parts, func(p result.ChargePart) bool { return p.Kind == "shared_unmapped" })
+	f.Part("go_live").Bytes += 60 << 20
+	f.Charged -= 180 << 20
+	f.Apart = f.Apart[:1]
+	return f
+}
+
 // eighth is a run of which an eighth is GC.
 func eighth(cpu float64) *profile.Result {
 	return &profile.Result{Samples: 100, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: cpu / 8},
@@ -117,6 +129,7 @@ func TestGolden(t *testing.T) {
 		{"inspect", snapshot(100<<20, 0), snapshot(101<<20, 64<<20), nil},
 		{"doctor", finding("a", "b"), finding("b", "c"), nil},
 		{"healthy", finding(), finding(), nil},
+		{"charge", resulttest.Charge("app"), charged(), nil},
 	} {
 		got, err := Compare(set(t, "old", c.old), set(t, "new", c.new), c.opts)
 		if err != nil {

@@ -23,6 +23,7 @@ const NotInterleaved = "Not interleaved: a difference may be the machine's."
 var kinds = map[string]string{
 	result.KindRun: "a run", result.KindTune: "a search", result.KindAttach: "a window of a running process (--attach)", "lab": "a lab",
 	"process": "a look at a process", "list": "a look at all processes", "doctor": "a diagnosis",
+	result.KindCharge: "what a cgroup is charged for",
 }
 
 // facts reads what a result says of where it is from.
@@ -49,6 +50,13 @@ func (s *Set) facts(r *result.Result) {
 			s.fact("process", "none")
 		}
 		s.host(f.Host, head.Folio)
+	case *result.Charge:
+		s.fact("cgroup", f.Cgroup)
+		s.fact("cgroup version", fmt.Sprint(f.Version))
+		if f.Limit != nil {
+			s.fact("limit", unit.Size(*f.Limit))
+		}
+		s.fact("folio", head.Folio)
 	case *result.Inspect:
 		if p := f.Process; p != nil {
 			s.process(p.PID, p.Command, p.GoVersion)

@@ -35,6 +35,7 @@ type Set struct {
 	arms    []string
 	names   []string
 	once    bool // a snapshot: single looks, which no test can compare
+	whole   bool // parts of a whole: what is not named is 0
 	rules   []string
 	doctor  bool
 
@@ -137,6 +138,8 @@ func NewSet(r *result.Result) (*Set, error) {
 		own = gobench.Lab(f)
 	case *result.Inspect:
 		s.inspect(f)
+	case *result.Charge:
+		s.charge(f)
 	case *result.AB:
 		return nil, fmt.Errorf("%s: a result of folio ab is a comparison itself: show it with folio report %s -o FILE.html", s.Name, s.Name)
 	case *result.Suggest:
@@ -344,6 +347,34 @@ func (s *Set) inspect(f *result.Inspect) {
 	if f.Processes != nil {
 		for _, p := range *f.Processes {
 			one(p.Name, &p.Resident, p.Windows)
+		}
+	}
+}
+
+// The units of what a cgroup is charged for, and of what is in RSS besides.
+const (
+	chargedUnit = "charged-bytes"
+	apartUnit   = "rss-not-charged-bytes"
+)
+
+// charge adds what a cgroup is charged for: one value each.
+func (s *Set) charge(f *result.Charge) {
+	s.once, s.whole = true, true
+	s.add(key{name: "charge", unit: chargedUnit}, float64(f.Charged))
+	for _, p := range f.Parts {
+		s.add(key{name: p.Kind, unit: chargedUnit}, float64(p.Bytes))
+	}
+	s.add(key{name: "unexplained", unit: chargedUnit}, float64(f.Unexplained))
+	for _, a := range f.Apart {
+		s.add(key{name: a.Kind, unit: apartUnit}, float64(a.Bytes))
+	}
+}
+
+// zero adds what only the other one has of a whole.
+func (s *Set) zero(other *Set) {
+	for _, k := range other.rows {
+		if _, ok := s.values[k]; !ok {
+			s.add(k, 0)
 		}
 	}
 }

@@ -67,6 +67,8 @@ func kindSection(of result.Kind) (s *Section) {
 		s = loadSection(f)
 	case *result.Sites:
 		s = sitesSection(f)
+	case *result.Charge:
+		s = chargeSection(f)
 	case *result.File:
 		s = fileSection(f)
 		s.failed(f.Error, again(f)...)

@@ -43,7 +43,7 @@ func TestFiguresAreListed(t *testing.T) {
 	kinds := make(map[string]int)
 	for name, p := range map[string]*Document{
 		"tune": page(resulttest.Tune(8, "./prog")), "search": page(resulttest.Search(20, 12)), "run": page(resulttest.Run(6)), "ab": page(resulttest.AB()), "lab": page(resulttest.Lab()),
-		"inspect": page(resulttest.Inspect(inspect.GoHeap, "prog")), "list": page(resulttest.List("prog")), "suggest": page(resulttest.Suggest("prog")),
+		"inspect": page(resulttest.Inspect(inspect.GoHeap, "prog")), "list": page(resulttest.List("prog")), "suggest": page(resulttest.Suggest("prog")), "charge": page(resulttest.Charge("prog")),
 		"tunes": page(resulttest.Tune(8, "./prog"), resulttest.Tune(6, "./prog")), "runs": page(resulttest.Run(6), resulttest.Run(5)), "labs": page(resulttest.Lab(), resulttest.Lab()),
 	} {
 		for _, s := range p.Sections {

@@ -36,6 +36,7 @@ func everyPage(t *testing.T) map[string][]byte {
 		"several":  pageOf(t, resulttest.Tune(8, "./prog"), resulttest.Run(2), resulttest.Lab(), resulttest.Doctor("prog"), resulttest.Inspect(inspect.GoHeap, "prog"), resulttest.AB()),
 		"collapse": pageOf(t, &result.Collapse{Header: result.NewHeader(result.CollapseSchema, result.KindCollapse, "v0")}),
 		"sites":    pageOf(t, sites()),
+		"charge":   pageOf(t, resulttest.Charge("prog")), "charges": pageOf(t, resulttest.Charge("prog"), resulttest.Charge("prog")),
 	}
 	for _, name := range []string{"collapse-done", "load-done", "load-failing"} { // as their commands wrote them
 		data, err := os.ReadFile("../text/testdata/" + name + ".json")

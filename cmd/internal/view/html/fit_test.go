@@ -55,7 +55,7 @@ func fitPages(t *testing.T) map[string][]byte {
 	out := map[string][]byte{
 		"tune": pageOf(t, wideTune()), "run": pageOf(t, resulttest.Run(6)), "lab": pageOf(t, lab),
 		"inspect": pageOf(t, resulttest.Inspect(inspect.GoHeap, long)), "list": pageOf(t, resulttest.List(long)), "inspected over time": pageOf(t, resulttest.OverTime(long, 60)),
-		"doctor": pageOf(t, resulttest.Doctor(long)), "suggest": pageOf(t, resulttest.Suggest(long)),
+		"doctor": pageOf(t, resulttest.Doctor(long)), "charge": pageOf(t, resulttest.Charge(long)), "suggest": pageOf(t, resulttest.Suggest(long)),
 		"several": pageOf(t, wideTune(), other, resulttest.Run(6), resulttest.Run(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
 		"search": pageOf(t, resulttest.Search(20, 12)), "ab": pageOf(t, resulttest.AB()), "runs": pageOf(t, resulttest.Run(6), resulttest.Run(5), resulttest.Run(1)),
 	}

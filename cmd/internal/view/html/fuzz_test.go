@@ -19,7 +19,7 @@ import (
 // what a file of another version, or one that somebody edited, may be.
 func damaged(t *rapid.T) []byte {
 	files := []any{resulttest.Tune(1, "./prog"), resulttest.Run(1), resulttest.Lab(), resulttest.Inspect(inspect.GoHeap, "x"), resulttest.List("x"), resulttest.OverTime("x", 7),
-		resulttest.Doctor("x"), resulttest.Suggest("x"), resulttest.AB(),
+		resulttest.Doctor("x"), resulttest.Suggest("x"), resulttest.AB(), resulttest.Charge("x"),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"process","process":{"pid":1,"name":"x","command":["x"],"memory":[{"kind":"heap","resident_bytes":5}],"windows_of":"heap","windows":{"window_bytes":2097152,"count":3,"density":[1,2,3],"coverage":0.5,"gain_bytes":5},"bloat":{"most_bytes":1},"policy":{"means":"m"},"hazards":["h"]}}`),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"list","processes":[{"pid":1,"name":"x","resident_bytes":1,"windows":null},{"pid":2,"windows":{"count":1,"gain_bytes":7}}],"unseen":{"small":3}}`),
 		json.RawMessage(`{"schema":"folio-doctor/1","kind":"doctor","process":{"pid":3},"findings":[{"rule":"a","what":"b","fix":[{"do":"c","code":"d"},{"do":"e"}],"evidence":[{"from":"x","says":"y"}]}],"checks":[{"id":"a","state":"clean","why":null}]}`),

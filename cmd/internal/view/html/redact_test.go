@@ -59,7 +59,7 @@ func textOf(t *testing.T, r *result.Result) string {
 // which do not stay by their kind; both say that they are redacted.
 func TestRedactedPages(t *testing.T) {
 	for name, file := range map[string]any{"tune": resulttest.Tune(8, "./prog", "-n", "5"), "run": resulttest.Run(6), "lab": resulttest.Lab(), "ab": resulttest.AB(),
-		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "doctor": resulttest.Doctor("prog"), "suggest": resulttest.Suggest("prog")} {
+		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "doctor": resulttest.Doctor("prog"), "suggest": resulttest.Suggest("prog"), "charge": resulttest.Charge("prog")} {
 		stays := make(map[string]bool)
 		trial := resulttest.Read(t, name, file)
 		plant(reflect.ValueOf(trial.Of), "", func(v reflect.Value, _ string) { v.SetString(v.String() + " " + marker) })

@@ -38,6 +38,7 @@ func TestGolden(t *testing.T) {
 	for name, file := range map[string]any{
 		"tune": resulttest.Tune(8, "./prog", "-n", "5"), "run": resulttest.Run(6), "lab": resulttest.Lab(),
 		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "doctor": resulttest.Doctor("prog"), "suggest": resulttest.Suggest("prog"),
+		"charge": resulttest.Charge("prog"),
 	} {
 		got := pageOf(t, file)
 		for _, re := range []*regexp.Regexp{scripts, styles, raws, regexp.MustCompile(`content="default-src[^"]*"`)} {
@@ -183,7 +184,7 @@ func TestLinesToPaste(t *testing.T) {
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
 	for name, file := range map[string]any{"tune": resulttest.Tune(8, "./prog"), "run": resulttest.Run(2), "lab": resulttest.Lab(),
-		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "suggest": resulttest.Suggest("prog")} {
+		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "suggest": resulttest.Suggest("prog"), "charge": resulttest.Charge("prog")} {
 		p := document.New(resulttest.Read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
@@ -236,7 +237,7 @@ func TestHostileNames(t *testing.T) {
 	l.Notes = []string{evil}
 	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
 		"inspect": pageOf(t, resulttest.Inspect(inspect.GoHeap, evil)), "list": pageOf(t, resulttest.List(evil)),
-		"doctor": pageOf(t, resulttest.Doctor(evil)), "suggest": pageOf(t, resulttest.Suggest(evil))} {
+		"doctor": pageOf(t, resulttest.Doctor(evil)), "charge": pageOf(t, resulttest.Charge(evil)), "suggest": pageOf(t, resulttest.Suggest(evil))} {
 		plain := pageOf(t, resulttest.Tune(8, "./prog"))
 		if name == "lab" {
 			plain = pageOf(t, resulttest.Lab())

@@ -82,6 +82,7 @@ func plainSchema(t *testing.T) *jsonschema.Schema {
 		{"suggest", reflect.TypeFor[result.Suggest](), result.SuggestSchema, []any{"suggest"}},
 		{"collapse", reflect.TypeFor[result.Collapse](), result.CollapseSchema, []any{"collapse"}},
 		{"sites", reflect.TypeFor[result.Sites](), result.SitesSchema, []any{"sites", "leaks"}},
+		{"charge", reflect.TypeFor[result.Charge](), result.ChargeSchema, []any{result.KindCharge}},
 		{"load", reflect.TypeFor[result.Load](), result.LoadSchema, []any{"load"}},
 	} {
 		s, err := jsonschema.ForType(x.of, opts)
