@@ -21,6 +21,14 @@ func (r *running) groupUsage() (u cgroup.Usage) {
 	return u
 }
 
+// memoryLimit is the memory limit of the trial's cgroup; nil for none.
+func (p *Program) memoryLimit() *uint64 {
+	if p.Cgroups == nil {
+		return nil
+	}
+	return p.Cgroups.Limits.Memory
+}
+
 // charged is what is charged to the cgroup of the trial and the kernel cannot take back.
 func (r *running) charged() (uint64, bool) {
 	m, ok, err := r.group.Memory()
@@ -51,6 +59,7 @@ func (r *running) fillGroup(out *Sample) {
 	}
 	if u.OOMKills != nil && *u.OOMKills > 0 && !out.OverMemory {
 		out.Failure = outOfMemory(r.p.Cgroups.Limits, u)
+		out.Charged = r.sampler.charged.text()
 	}
 }
 

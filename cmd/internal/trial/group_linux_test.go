@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
@@ -280,4 +281,54 @@ func TestGroupsOfDeadFolio(t *testing.T) {
 	testenv.Eventually(t, "the program ends", func() bool { return len(livingBelow(t)) == 0 })
 	EndAll()
 	checkNoneLeft(t)
+}
+
+// What a killed program was charged for is said: tmpfs stays charged when it has ended.
+func TestChargedBeforeKill(t *testing.T) {
+	parent := limited(t, 64*mib, 0)
+	dir, err := os.MkdirTemp("/dev/shm", "folio-test-")
+	if err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := run(t, withGroup(shell("head -c 100m /dev/zero > "+filepath.Join(dir, "file")), parent), Setting{})
+	if !strings.HasPrefix(s.Failure, outOf64) || !strings.Contains(s.Charged, " were charged when last read: tmpfs and shared memory ") ||
+		!strings.Contains(s.Charged, " of tmpfs and shared memory are still charged, and no process is left that maps them (df -t tmpfs)") {
+		t.Errorf("%q, %q", s.Failure, s.Charged)
+	}
+	if s := run(t, withGroup(shell(":"), parent), Setting{}); s.Charged != "" {
+		t.Errorf("of a program that was not killed: %q", s.Charged)
+	}
+}
+
+// The reading that is nearest to the limit is kept, from half of it on.
+func TestChargeReader(t *testing.T) {
+	dir := t.TempDir()
+	set := func(usage int, stat string) {
+		t.Helper()
+		for name, text := range map[string]string{"memory.current": fmt.Sprintln(usage * mib), "memory.stat": stat} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set(0, "anon 0\n")
+	g, err := charge.At(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &chargeReader{source: &charge.Source{FS: procmem.FS{}, Group: g}, least: 100 * mib}
+	if text := c.text(); text != "" {
+		t.Errorf("%q of an empty cgroup", text)
+	}
+	for _, usage := range []int{99, 150, 199, 120} { // it is killed
+		set(usage, fmt.Sprintf("anon %d\nfile %d\nshmem %d\nkernel 0\n", (usage-60)*mib, 60*mib, 60*mib))
+		c.look()
+	}
+	set(61, fmt.Sprintf("anon 0\nfile %d\nshmem %d\nkernel 0\n", 60*mib, 60*mib))
+	want := "199.0MiB were charged when last read: anonymous memory 139.0MiB, tmpfs and shared memory 60.00MiB; 60.00MiB of tmpfs and shared memory are still charged, " +
+		"and no process is left that maps them (df -t tmpfs)"
+	if text := c.text(); text != want {
+		t.Errorf("%q\nwant %q", text, want)
+	}
 }

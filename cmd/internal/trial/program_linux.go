@@ -176,6 +176,7 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 	r.family.own = []int{r.pid}
 	r.witness.told = r.tree != nil
 	r.sampler.series, r.sampler.witness = r.series, r.witness
+	r.sampler.charged = newChargeReader(r.p.FS, r.group, r.p.memoryLimit())
 	if r.runtimes != nil {
 		if r.tree == nil {
 			r.sampler.runtimes = r.runtimes

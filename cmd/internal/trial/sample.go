@@ -144,6 +144,8 @@ type Sample struct {
 
 	// Failure says why the trial does not count; "" when it does.
 	Failure string `json:"failure,omitempty" redact:"prose"`
+	// Charged says what the cgroup was charged for before an OOM kill; "" if that is not known.
+	Charged string `json:"charged_for,omitempty" redact:"keep"`
 	// FailureKind is the kind of a failure that is not the program's; "" for others.
 	FailureKind FailureKind `json:"failure_kind,omitempty" redact:"keep"`
 	// Interrupted says that a signal came for the program, and that it ended after it.

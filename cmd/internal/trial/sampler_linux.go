@@ -35,6 +35,7 @@ type sampler struct {
 	witness        *witness      // nil: nothing else looks
 	runtimes       *runtimes     // nil: they are told of processes, or not read
 	reader         *peakReader   // nil: the parts of the memory are not asked for
+	charged        *chargeReader // nil: its memory has no limit
 }
 
 const (
@@ -113,6 +114,9 @@ func (s *sampler) look() int {
 	}
 	if s.runtimes != nil {
 		s.runtimes.look(s.tree.PIDs())
+	}
+	if s.charged != nil {
+		s.charged.look()
 	}
 	total, largest, n := s.tree.RSS()
 	if n > 0 {

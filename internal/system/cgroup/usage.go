@@ -40,6 +40,16 @@ func (g *Group) Usage() (u Usage, err error) {
 	return u, nil
 }
 
+// MemoryDir is the directory that its memory is charged to; "" where its memory is not limited.
+func (g *Group) MemoryDir() string {
+	for i, p := range g.parent.places {
+		if p.has(memory) {
+			return g.dirs[i]
+		}
+	}
+	return ""
+}
+
 // Memory reads what is charged to the group; ok is false where its memory is not limited.
 func (g *Group) Memory() (m procmem.GroupMemory, ok bool, err error) {
 	for i, p := range g.parent.places {

@@ -30,14 +30,23 @@ type GroupCharge struct {
 	Swap    *uint64 // not part of Usage
 }
 
+// Usage reads how much the group and those below it are charged.
+func (g MemoryGroup) Usage() (uint64, error) {
+	usage := "memory.usage_in_bytes"
+	if g.unified {
+		usage = "memory.current"
+	}
+	return load(g.dir+"/"+usage, parseCount)
+}
+
 // Charge reads what the group and those below it are charged for. The error is of a directory
 // that is no memory cgroup, or one that does not count: the root of version 2.
 func (g MemoryGroup) Charge() (c GroupCharge, err error) {
-	usage, kernel, swap, prefix := "memory.usage_in_bytes", "memory.kmem.usage_in_bytes", "", "total_"
+	kernel, swap, prefix := "memory.kmem.usage_in_bytes", "", "total_"
 	if g.unified {
-		usage, kernel, swap, prefix = "memory.current", "", "memory.swap.current", ""
+		kernel, swap, prefix = "", "memory.swap.current", ""
 	}
-	if c.Usage, err = load(g.dir+"/"+usage, parseCount); err != nil {
+	if c.Usage, err = g.Usage(); err != nil {
 		return c, err
 	}
 	fields := map[string]**uint64{

@@ -19,6 +19,8 @@ import (
 type Source struct {
 	FS    procmem.FS
 	Group Group
+	// Of [Source.Read] alone: [Source.Quick] and [Source.Of] need none.
+
 	// Process divides the memory of a process. Default: as package inspect does.
 	Process func(pid int) (*inspect.Process, error)
 	// Pages says what of a process is in memory. Default: its page tables.
@@ -47,21 +49,27 @@ func ReadNamed(sys *inspect.System, name string) (*Charge, error) {
 
 // Quick reads what the kernel counts, and no process: it takes microseconds.
 func (s *Source) Quick() (*Charge, error) {
-	r, err := s.begin()
+	c, err := s.Group.Charge()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.Group.Dir, err)
 	}
-	r.after = r.before
-	r.quick = true
+	return s.Of(c), nil
+}
+
+// Of divides what the kernel counted.
+func (s *Source) Of(c procmem.GroupCharge) *Charge {
+	r := s.begin()
+	r.before, r.after, r.quick = c, c, true
 	r.divide()
-	return r.Charge, nil
+	return r.Charge
 }
 
 // Read reads the parts of the charge.
 func (s *Source) Read() (*Charge, error) {
-	r, err := s.begin()
-	if err != nil {
-		return nil, err
+	r := s.begin()
+	var err error
+	if r.before, err = s.Group.Charge(); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Group.Dir, err)
 	}
 	for _, pid := range s.Group.Processes() {
 		r.process(pid)
@@ -94,13 +102,11 @@ type reading struct {
 	shared     shared
 }
 
-func (s *Source) begin() (*reading, error) {
-	r := &reading{Source: s, Charge: &Charge{Dir: s.FS.GroupDir(s.Group.MemoryGroup), Unified: s.Group.Unified, At: s.Now()}}
-	var err error
-	if r.before, err = s.Group.Charge(); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Group.Dir, err)
+func (s *Source) begin() *reading {
+	if s.Now == nil {
+		s.Now = time.Now
 	}
-	return r, nil
+	return &reading{Source: s, Charge: &Charge{Dir: s.FS.GroupDir(s.Group.MemoryGroup), Unified: s.Group.Unified, At: s.Now()}}
 }
 
 // process reads a process. One that has ended, and a thread of the kernel, has nothing.
@@ -271,7 +277,7 @@ func (r *reading) divideUnmapped(c *procmem.GroupCharge) {
 	inSwap := min(unmapped, value(c.SwapCached))
 	unmapped -= inSwap
 	unsplit := unmapped
-	if n, ok := r.FS.PartlyMapped(); ok {
+	if n, ok := r.FS.PartlyMapped(); ok && !r.quick { // a reading that is kept may be of a time before
 		unsplit = min(unsplit, n)
 	}
 	r.part(Unsplit, unsplit, waterfall.Computed)

@@ -14,6 +14,7 @@ import (
 type OOMKills struct {
 	Runs, Of int     // of them there were Of
 	Failure  string  // of the last one
+	Charged  string  // what its cgroup was charged for before; "" if that is not known
 	Limit    *uint64 // of the memory of the cgroup; nil for none
 	// Fit is how the last of them fits into the limit; nil where no Go runtime could be read.
 	Fit *memlimit.Fit
@@ -25,6 +26,7 @@ func NewOOMKills(samples []*trial.Sample, limit *uint64) OOMKills {
 	for _, s := range samples {
 		if s.OutOfMemory() {
 			out.Runs, out.Failure = out.Runs+1, s.Failure
+			out.Charged = s.Charged
 			if limit == nil {
 				continue
 			}
@@ -51,6 +53,9 @@ func adviseOOM(s *RunFacts) (NextStep, bool) {
 	evidence := k.Failure
 	if k.Of > 1 {
 		evidence = fmt.Sprintf("%d of %s: %s", k.Runs, unit.Plural(k.Of, "run"), evidence)
+	}
+	if k.Charged != "" {
+		evidence += "; " + k.Charged
 	}
 	switch {
 	case s.HeapPeak == nil:

@@ -35,6 +35,9 @@ func runSection(f *result.File) *Section {
 	s.Answers = advice(found, mainFigures(f), len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+		if last.Charged != "" {
+			s.Answers[0].Sure = upper(last.Charged) + "."
+		}
 		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool {
 			return strings.HasPrefix(n, "the program failed (") && strings.HasSuffix(n, ": the figures are of a failed run")
 		})
