@@ -297,6 +297,13 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, target string) er
 			data, err := file.JSON()
 			return data, file.Process.Notes, err
 		},
+		Charge: func(c *charge.Charge) ([]byte, error) {
+			file, err := shown(result.NewCharge(version(), c), f.redact)
+			if err != nil {
+				return nil, err
+			}
+			return file.JSON()
+		},
 	})
 }
 

@@ -116,18 +116,19 @@ type putter func(name, what string, write func(io.Writer) error)
 // saveAll puts everything.
 func (o *watcher) saveAll(ctx context.Context, e shortage.Event, put putter) {
 	put("summary.txt", "summary", func(w io.Writer) error { return o.summary(w, e) })
-	o.saveOf(ctx, o.opened, put)
-	if o.pid != 0 {
-		return
+	seen := make(map[int]*inspect.Process)
+	o.saveOf(ctx, o.opened, seen, put)
+	if o.pid == 0 {
+		before := slices.Clone(o.opened) // others may have begun, which takes longer to read
+		_ = o.open()
+		o.saveOf(ctx, slices.DeleteFunc(slices.Clone(o.opened), func(p *inspect.Watcher) bool { return slices.Contains(before, p) }), seen, put)
 	}
-	before := slices.Clone(o.opened) // others may have begun, which takes longer to read
-	_ = o.open()
-	o.saveOf(ctx, slices.DeleteFunc(slices.Clone(o.opened), func(p *inspect.Watcher) bool { return slices.Contains(before, p) }), put)
+	o.putCharge(e, seen, put)
 }
 
 // saveOf puts what is saved of these processes: what is fast first, and what takes long side
-// by side. put is called by two goroutines.
-func (o *watcher) saveOf(ctx context.Context, all []*inspect.Watcher, put putter) {
+// by side, and keeps what was seen. put is called by two goroutines.
+func (o *watcher) saveOf(ctx context.Context, all []*inspect.Watcher, of map[int]*inspect.Process, put putter) {
 	dump := func(d dump, p *inspect.Watcher) {
 		put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
 	}
@@ -150,6 +151,7 @@ func (o *watcher) saveOf(ctx context.Context, all []*inspect.Watcher, put putter
 			if err != nil {
 				return err
 			}
+			of[p.PID()] = seen
 			data, _, err := o.JSON(seen)
 			if err == nil {
 				_, err = w.Write(data)

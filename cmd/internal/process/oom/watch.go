@@ -19,6 +19,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/input"
@@ -47,6 +48,8 @@ type Options struct {
 	Redact bool   // say and write no names of cgroups
 	// JSON is what is saved of a process, with what could not be seen of it.
 	JSON func(*inspect.Process) (data []byte, notes []string, err error)
+	// Charge is what is saved of the cgroup; nil for nothing.
+	Charge func(*charge.Charge) ([]byte, error)
 	// Stdout is told the directory of each save, Stderr all else.
 	Stdout, Stderr *console.Printer
 }
@@ -241,6 +244,7 @@ func (o *watcher) close() {
 func (o *watcher) begin() error {
 	from := time.Now()
 	var unread []string // why, of each process
+	all := make(map[int]*inspect.Process)
 	for _, p := range o.opened {
 		seen, err := o.waterfall(p)
 		if errors.Is(err, procmem.ErrNoProcess) && o.pid != 0 {
@@ -249,6 +253,7 @@ func (o *watcher) begin() error {
 		if err != nil {
 			continue
 		}
+		all[p.PID()] = seen
 		_, notes, err := o.JSON(seen)
 		if err != nil {
 			return err
@@ -260,9 +265,12 @@ func (o *watcher) begin() error {
 			_ = d.write(context.Background(), p, io.Discard)
 		}
 	}
+	limits := o.watch.Limits()
+	if len(limits) > 0 {
+		o.putCharge(shortage.Event{Group: limits[0].Group}, all, func(_, _ string, write func(io.Writer) error) { _ = write(io.Discard) })
+	}
 	took := time.Since(from)
 	debug.FreeOSMemory()
-	limits := o.watch.Limits()
 	var lines []string
 	for _, l := range limits {
 		switch {
@@ -355,6 +363,9 @@ func (o *watcher) summary(w io.Writer, e shortage.Event) error {
 	line("time: %s", e.At.UTC().Format(time.RFC3339Nano))
 	if e.Group != "" && !o.Redact {
 		line("cgroup: %s", console.Line(e.Group))
+	}
+	if text := o.charged(e.Group); text != "" {
+		line("%s", text)
 	}
 	line("use: %d bytes; with file cache of %d: %d; limit: %d", e.Use, e.Cache, e.Usage, e.Limit)
 	for _, p := range o.opened {
