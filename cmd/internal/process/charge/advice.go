@@ -28,8 +28,8 @@ const (
 // Worth is from how many bytes on a part of a charge is worth a word.
 func Worth(charged uint64) uint64 { return max(charged/worthShare, worthBytes) }
 
-// advise finds what is to be done, the largest first.
-func (c *Charge) advise() (out []Advice) {
+// Advise finds what is to be done about the parts that no RSS shows, the largest first.
+func (c *Charge) Advise() (out []Advice) {
 	for _, p := range c.Parts {
 		if p.Bytes < Worth(c.Usage) {
 			continue
@@ -50,15 +50,13 @@ func (c *Charge) advise() (out []Advice) {
 		case Unsplit:
 			a.What = fmt.Sprintf("%s are charged for parts of huge pages that were released.", unit.Size(p.Bytes))
 			a.Means = "A huge page is charged as a whole until it is split. The kernel splits such pages when the cgroup runs short; until then its charge says more than is in use."
-			a.Do = "Release whole huge pages (2 MiB on amd64), or advise memory that is released in small pieces against huge pages (MADV_NOHUGEPAGE)."
-			if file := c.Dir + "/memory.reclaim"; c.Unified && shellPath.MatchString(file) {
-				a.Do += " To have them split now (Linux 5.19):"
-				a.Code = fmt.Sprintf("echo %d > %s", p.Bytes, file)
-			}
+			a.Do = "Release whole huge pages (2 MiB on amd64), or advise memory that is released in small pieces against huge pages:"
+			a.Code = "madvise(addr, length, MADV_NOHUGEPAGE)"
 		case Elsewhere:
 			a.What = fmt.Sprintf("%s of anonymous memory are mapped by no process of the cgroup.", unit.Size(p.Bytes))
 			a.Means = "They belong to processes that left the cgroup after they had allocated: a charge stays where it was made."
-			a.Do = "End these processes, or start them in the cgroup that is to be charged."
+			a.Do = "End these processes, or start them in the cgroup that is to be charged:"
+			a.Code = "sh -c 'echo $$ > CGROUP/cgroup.procs; exec PROGRAM'"
 		default:
 			continue
 		}

@@ -96,8 +96,8 @@ func (k Kind) swappable() bool {
 		slices.ContainsFunc(anonymous, func(a waterfall.Kind) bool { return a.String() == string(k) })
 }
 
-// back says whether a kind comes back by itself.
-func (k Kind) back(swap bool) Back {
+// Back says whether memory of a kind comes back by itself; swap says that the cgroup may use swap.
+func (k Kind) Back(swap bool) Back {
 	if swap && k.swappable() {
 		return Swap
 	}

@@ -21,7 +21,7 @@ type Source struct {
 	Group Group
 	// Of [Source.Read] alone: [Source.Quick] and [Source.Of] need none.
 
-	// Process divides the memory of a process. Default: as package inspect does.
+	// Process divides the memory of a process; nil: none is divided.
 	Process func(pid int) (*inspect.Process, error)
 	// Pages says what of a process is in memory. Default: its page tables.
 	Pages func(pid int) (Pages, error)
@@ -33,9 +33,17 @@ type Source struct {
 
 // New returns a source that reads a cgroup of the running system.
 func New(sys *inspect.System, g Group) *Source {
-	return &Source{FS: sys.FS, Group: g, Holds: system{}, Now: time.Now, Pages: openPages, Process: func(pid int) (*inspect.Process, error) {
+	s := Whole(sys.FS, g)
+	s.Process = func(pid int) (*inspect.Process, error) {
 		return sys.Process(pid, inspect.Options{Waterfall: true, Brief: true, Once: true})
-	}}
+	}
+	return s
+}
+
+// Whole returns a source that divides no process: a reading takes a millisecond for some ten of
+// them, and their page tables are looked at for shared memory alone.
+func Whole(f procmem.FS, g Group) *Source {
+	return &Source{FS: f, Group: g, Holds: system{}, Pages: openPages}
 }
 
 // ReadNamed reads the charge of a cgroup that is named as in [Find].
@@ -120,9 +128,11 @@ func (r *reading) process(pid int) {
 		p.Name = st.Comm
 	}
 	p.Command, _ = r.FS.Cmdline(pid) // Name is left
-	if pid == os.Getpid() {
+	switch {
+	case r.Process == nil:
+	case pid == os.Getpid():
 		p.Why = "this is the folio that reads"
-	} else {
+	default:
 		seen, err := r.Process(pid)
 		switch {
 		case errors.Is(err, procmem.ErrNoProcess) || errors.Is(err, procmem.ErrEnding):
@@ -211,7 +221,7 @@ func (r *reading) divide() {
 	r.divideKernel(c)
 	swaps := r.Group.swaps(r.FS)
 	for i := range r.Parts {
-		r.Parts[i].Back = r.Parts[i].Kind.back(swaps)
+		r.Parts[i].Back = r.Parts[i].Kind.Back(swaps)
 	}
 	sum := r.Sum()
 	r.Unexplained, r.Excess = less(r.Usage, sum), less(sum, r.Usage)
@@ -224,7 +234,7 @@ func (r *reading) divide() {
 	if why := r.unread(); why != "" {
 		r.Notes = append(r.Notes, why)
 	}
-	r.Advice = r.advise()
+	r.Advice = r.Advise()
 }
 
 // anonymous is what processes have.

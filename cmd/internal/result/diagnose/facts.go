@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
@@ -72,6 +73,7 @@ type Process struct {
 	Runtime   Fact[Runtime]
 	Samples   Fact[Samples]
 	Memory    Fact[Memory]
+	Charge    Fact[*charge.Charge] // of its container; nil if that is not counted
 }
 
 // Runtime is what a Go runtime said while it was watched.

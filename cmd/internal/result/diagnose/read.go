@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
@@ -33,6 +34,7 @@ type ReadOptions struct {
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
 	memory  func(f procmem.FS, pid int) (Memory, error)
 	others  func(f procmem.FS, g procmem.MemoryGroup, pid int) []memlimit.Runtime
+	charge  func(f procmem.FS, pid int) (*charge.Charge, error)
 }
 
 func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
@@ -62,6 +64,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	if out.others == nil {
 		out.others = memlimit.Others
+	}
+	if out.charge == nil {
+		out.charge = readCharge
 	}
 	return out
 }
@@ -97,6 +102,7 @@ func ReadFacts(ctx context.Context, f procmem.FS, opts *ReadOptions) (*Facts, er
 		p.Rollup = fact(f.SmapsRollup(p.PID))
 		p.Advice = newAdvice(f.Mappings(p.PID))
 		p.Memory = fact(o.memory(f, p.PID))
+		p.Charge = fact(o.charge(f, p.PID))
 		if l, ok, err := out.limit(); err == nil && ok && p.isGo() {
 			out.Others = o.others(f, l.Group, p.PID)
 		}

@@ -38,6 +38,9 @@ var processRules = []Rule{
 		ID: "too-many-mappings", Title: "the process is near the most mappings it may have", Scope: OfProcess, Severity: Warning,
 		Reads: []string{"/proc/PID/smaps", "/proc/sys/vm/max_map_count"}, Reference: docVM + "#max-map-count", look: lookMappings,
 	}, {
+		ID: "container-charge", Title: "much of what the container is charged for is in the RSS of no process", Scope: OfProcess, Severity: Warning,
+		Reads: []string{"memory.current", "memory.stat of the cgroups", "/proc/PID/maps", "/proc/PID/mountinfo"}, Reference: docGroup, look: lookCharge,
+	}, {
 		ID: "malloc-arenas", Title: "malloc of glibc has many arenas", Scope: OfProcess, Severity: Note,
 		Reads: []string{"/proc/PID/smaps", "/proc/PID/environ"}, Reference: "https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html",
 		look: wastes("malloc-arenas"),

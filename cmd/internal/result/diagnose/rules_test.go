@@ -182,6 +182,13 @@ var firing = []fires{
 		w.noLimit()
 		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(900e6)) })
 	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice:"}},
+	{"tmpfs that nobody maps", k68, func(w *world) { w.charges(1000, 2000, "shared_unmapped", 240) }, "warning container-charge",
+		[]string{"240.0MiB of tmpfs", "charged 1000.0MiB: tmpfs and shared memory 240.0MiB; limit 1.953GiB", "du -a /cache"}},
+	{"tmpfs, far from the limit", k68, func(w *world) { w.charges(1000, 4000, "shared_unmapped", 240) }, "", nil},
+	{"tmpfs without a limit", k68, func(w *world) { w.charges(1000, 0, "shared_unmapped", 240) }, "note container-charge", nil},
+	{"huge pages released in part", k68, func(w *world) { w.charges(2458, 3000, "unsplit", 2240) }, "note container-charge", []string{"2.188GiB", "MADV_NOHUGEPAGE"}},
+	{"processes that left", k68, func(w *world) { w.charges(1000, 2000, "anonymous_elsewhere", 500) }, "warning container-charge", []string{"500.0MiB of anonymous memory"}},
+	{"a little of it", k68, func(w *world) { w.charges(1000, 1000, "shared_unmapped", 90) }, "", nil},
 	{"throttled", k68, func(w *world) { w.write(service+"memory.high", "300000000\n") }, "problem container-throttled",
 		[]string{"memory.high"}},
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
@@ -39,6 +40,7 @@ type world struct {
 	memory  *inspect.Process
 	noParts error
 	others  []memlimit.Runtime // of its container
+	charge  charge.Charge      // of its container
 	later   func()             // changes before the second look
 
 	touched []string // files and directories that were changed
@@ -120,6 +122,21 @@ func (w *world) parts(parts map[waterfall.Kind]int64) {
 	p.Waterfall.Arenas = waterfall.Arenas{Count: 9, Bytes: uint64(parts[waterfall.Malloc] << 20)}
 	p.Remedies = remedy.Find(&remedy.Facts{Waterfall: p.Waterfall, PID: orders})
 	w.memory = p
+}
+
+// charges has the container be charged for so many MiB, and for a part of one kind.
+func (w *world) charges(charged, limit uint64, kind charge.Kind, part uint64) {
+	c := charge.Charge{Dir: "/sys/fs/cgroup/system.slice/orders.service", Unified: true, Usage: charged << 20}
+	if limit > 0 {
+		c.Limit = new(limit << 20)
+	}
+	p := charge.Part{Kind: kind, Bytes: part << 20, Back: kind.Back(false)}
+	if kind == charge.SharedUnmapped {
+		p.Of = []waterfall.Share{{Name: "/cache", Bytes: part << 20}}
+	}
+	c.Parts = []charge.Part{p}
+	c.Advice = c.Advise()
+	w.charge = c
 }
 
 // state is a runtime that is well.
@@ -217,6 +234,7 @@ func (w *world) read(pid int) (*Facts, error) {
 		},
 		version: func(int) (string, error) { return w.version, w.noExe },
 		trace:   func() error { return w.noTrace },
+		charge:  func(procmem.FS, int) (*charge.Charge, error) { return &w.charge, nil },
 		others:  func(procmem.FS, procmem.MemoryGroup, int) []memlimit.Runtime { return w.others },
 		open: func(int, string) (goruntime.StateReader, error) {
 			if w.noState != nil {
