@@ -108,6 +108,8 @@ func newInspect(a *app) *cobra.Command {
 			switch {
 			case f.cgroup != "" && len(args) > 0:
 				return misusef("inspect --cgroup: one cgroup at a time, and no process beside it: folio inspect --cgroup %s", f.cgroup)
+			case f.cgroup != "":
+				return nil
 			case f.oom && len(args) == 0:
 				return misusef("inspect --oom: no process or cgroup given: folio inspect --oom PID, or --oom CGROUP")
 			case f.oom && len(args) > 1:

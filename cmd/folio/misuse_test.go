@@ -57,7 +57,7 @@ var wrongFlags = map[string][]string{
 	"doctor":      {"--duration -1s", "--skip nosuch", "x", "0", "1 2", "--json - --html -"},
 	"doctor list": {"x"},
 	"inspect": {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s", "--watch=0s", "--watch=0s 1",
-		"--html - --watch", "--duration -1s 1", "--duration 0s 1", "--oom", "--oom 1 2", "--duration 1s", "x", "0", "1 2", "99999999999999999999"},
+		"--html - --watch", "--duration -1s 1", "--duration 0s 1", "--oom", "--oom 1 2", "--cgroup 1 2", "--cgroup 1 --oom", "--cgroup 1 --duration 1s", "--cgroup 1 --goroutines", "--cgroup no-such-group", "--duration 1s", "x", "0", "1 2", "99999999999999999999"},
 	"collapse": {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1",
 		"--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch=0s 1", "--watch --dry-run 1", "x", "0", "1 2"},
 	"leaks": {"", "x", "0", "1 2", "--duration 0s 1", "--duration -1s 1", "--interval 0s 1", "--interval -1s 1",

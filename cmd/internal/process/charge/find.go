@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -24,7 +25,7 @@ type Group struct {
 var ErrNotCounted = errors.New("it has neither memory.current nor memory.usage_in_bytes: it is the root of version 2, of another controller, or without the memory controller")
 
 // ErrNotFound says that there is no such cgroup.
-var ErrNotFound = errors.New("no such cgroup: want a directory with cgroup.procs, the id of a process, or the last part of a cgroup's path, such as orders.service or a container's id")
+var ErrNotFound = usage.Errorf("no such cgroup: want a directory with cgroup.procs, the id of a process, or the last part of a cgroup's path, such as orders.service or a container's id")
 
 // At returns the memory cgroup of a directory.
 func At(dir string) (Group, error) {
@@ -63,22 +64,30 @@ func Find(f procmem.FS, name string) (Group, error) {
 		}
 		return g, nil
 	}
-	if strings.ContainsRune(name, '/') && isGroup(name) {
-		dir, err := filepath.Abs(name)
-		if err != nil {
-			return Group{}, err
-		}
-		return At(dir)
-	}
-	root, err := root(f)
+	dir, err := FindDir(f, name)
 	if err != nil {
 		return Group{}, err
 	}
-	if dir := filepath.Join(root, name); name != "" && isGroup(dir) {
-		return At(dir)
+	return At(dir)
+}
+
+// FindDir returns the directory of the cgroup that is named as in [Find], but for processes.
+func FindDir(f procmem.FS, name string) (string, error) {
+	if name == "" {
+		return "", ErrNotFound
 	}
-	if name == "" || strings.ContainsRune(name, '/') {
-		return Group{}, ErrNotFound
+	if isGroup(name) {
+		return filepath.Abs(name)
+	}
+	root, err := root(f)
+	if err != nil {
+		return "", err
+	}
+	if dir := filepath.Join(root, name); isGroup(dir) {
+		return dir, nil
+	}
+	if strings.ContainsRune(name, '/') {
+		return "", ErrNotFound
 	}
 	return search(root, name)
 }
@@ -106,7 +115,7 @@ func root(f procmem.FS) (string, error) {
 
 // search looks for the cgroup whose name is the last part of a path: as a whole or without a
 // suffix of systemd, else as a part of it, as the id of a container is.
-func search(root, name string) (Group, error) {
+func search(root, name string) (string, error) {
 	const fewest = 8 // letters of a part
 	var whole, part []string
 	_ = filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
@@ -129,16 +138,16 @@ func search(root, name string) (Group, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Group{}, ErrNotFound
+		return "", ErrNotFound
 	case 1:
-		return At(found[0])
+		return found[0], nil
 	}
 	const most = 5
 	text := strings.Join(found[:min(most, len(found))], ", ")
 	if more := len(found) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return Group{}, fmt.Errorf("%d cgroups have that name, say which by its path: %s", len(found), text)
+	return "", usage.Errorf("%d cgroups have that name, say which by its path: %s", len(found), text)
 }
 
 // limit is the memory limit in effect: the smallest of the group and all above it.

@@ -86,8 +86,12 @@ func Run(ctx context.Context, target string, options Options) (err error) {
 	o := &watcher{Options: options, fs: procmem.New(""), sys: inspect.New()}
 	if o.pid, err = strconv.Atoi(target); err != nil || o.pid < 1 {
 		o.pid = 0
-		if o.group, err = groupDir(target); err != nil {
-			return err
+		o.group, err = charge.FindDir(o.fs, target)
+		switch {
+		case errors.Is(err, charge.ErrNotFound):
+			return usage.Errorf("inspect --oom %s: want the id of a process, or the directory of a cgroup (one with cgroup.procs) or its name, such as /sys/fs/cgroup/system.slice", target)
+		case err != nil:
+			return fmt.Errorf("inspect --oom %s: %w", target, err)
 		}
 		o.watch, err = shortage.Group(o.fs, o.group)
 	} else {
@@ -147,18 +151,6 @@ func (o *watcher) wait(ctx context.Context) (shortage.Event, error) {
 			debug.FreeOSMemory()
 		}
 	}
-}
-
-// groupDir finds the directory of a cgroup: as it is named, or below where cgroups are
-// mounted.
-func groupDir(name string) (string, error) {
-	for _, root := range []string{"", "/sys/fs/cgroup/memory", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
-		dir := filepath.Join(root, name)
-		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
-			return filepath.Abs(dir)
-		}
-	}
-	return "", usage.Errorf("inspect --oom %s: want the id of a process, or the directory of a cgroup (one with cgroup.procs), such as /sys/fs/cgroup/system.slice", name)
 }
 
 // writable checks that files can be written into a directory, and makes it.

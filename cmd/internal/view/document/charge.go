@@ -42,7 +42,7 @@ func chargeBlock(f *result.Charge) *Block {
 		}
 		minor := row(p.Title(), p.Bytes, change, plain(p.Back), plain(p.How)).Minor
 		for _, of := range p.Of {
-			tb.Rows = append(tb.Rows, Row{Minor: minor, Cells: []Cell{plain("  at most: " + of.Name), size(of.Bytes), part(float64(of.Bytes), f.Charged), plain(""), plain(""), plain("")}})
+			tb.Rows = append(tb.Rows, Row{Minor: minor || of.Bytes < f.Charged/200, Cells: []Cell{plain("  at most: " + of.Name), size(of.Bytes), part(float64(of.Bytes), f.Charged), plain(""), plain(""), plain("")}})
 		}
 	}
 	row("not explained", f.Unexplained, plain(""), plain("-"), plain("")).Minor = false
