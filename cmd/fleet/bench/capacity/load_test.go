@@ -58,7 +58,7 @@ func (s source) Snapshot() *node.Snapshot {
 	n := &node.Snapshot{Synced: true, Pods: s.containers}
 	for i := range s.containers {
 		size := func() float64 { return float64(s.rng.Int64N(1<<20) << 12) }
-		w := node.Workload{Processes: 1, Gauges: map[string]float64{}, Resident: map[string]float64{}}
+		w := node.Workload{Processes: 1, Gauges: map[string]float64{}, Resident: map[string]float64{}, Charged: map[string]float64{}}
 		w.Namespace, w.Pod, w.Container = fmt.Sprintf("team-%03d", i%200), fmt.Sprintf("service-%04d-7d9f8b6c5d-x%04d", i, i), "server"
 		w.CPU, w.Sampled, w.CgroupCPU = s.rng.Float64()*1e6, s.rng.Float64()*1e6, s.rng.Float64()*1e6
 		for c := range metrics.MemoryClasses {
@@ -67,6 +67,9 @@ func (s source) Snapshot() *node.Snapshot {
 		w.MinorFaults, w.MajorFaults, w.GCCycles = s.rng.Uint64N(1e9), s.rng.Uint64N(1e4), s.rng.Uint64N(1e6)
 		for _, kind := range []string{metrics.KindAnon, metrics.KindFile, metrics.KindShmem} {
 			w.Resident[kind] = size()
+		}
+		for _, part := range metrics.ChargedParts {
+			w.Charged[part] = size()
 		}
 		for _, name := range []string{metrics.HeapResidentBytes, metrics.HeapHugeBytes, metrics.HeapBloatBytes, metrics.HeapGainBytes, metrics.LiveHeapBytes, metrics.HeapGoalBytes,
 			metrics.CgroupMemoryBytes, metrics.CgroupPageCacheBytes, metrics.CgroupMemoryLimitBytes} {

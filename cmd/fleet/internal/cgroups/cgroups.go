@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -112,28 +113,37 @@ type Dir struct {
 
 // Usage is what a container uses and may use; nil is not known.
 type Usage struct {
-	Memory      *uint64  // bytes charged, page cache included
-	PageCache   *uint64  // bytes of files, without shared memory
-	MemoryLimit *uint64  // bytes, the least of this cgroup and those above; nil: none
-	CPU         *float64 // seconds
-	CPULimit    *float64 // cores, likewise; nil: none
+	Memory      *uint64      // bytes charged, page cache included
+	Charged     []charge.Sum // what for; nil if the kernel does not say
+	PageCache   *uint64      // bytes of files, without shared memory
+	MemoryLimit *uint64      // bytes, the least of this cgroup and those above; nil: none
+	CPU         *float64     // seconds
+	CPULimit    *float64     // cores, likewise; nil: none
 }
 
 // Read reads it. ok is false where the cgroup is no more.
 func (d Dir) Read() (u Usage, ok bool) {
 	memory, cpu, cpuacct := d.root.hierarchy("memory"), d.root.hierarchy("cpu"), d.root.hierarchy("cpuacct")
-	current, limit, file, shmem := "memory.usage_in_bytes", "memory.limit_in_bytes", "total_cache", "total_shmem"
+	limit := "memory.limit_in_bytes"
 	if d.root.unified {
-		current, limit, file, shmem = "memory.current", "memory.max", "file", "shmem"
+		limit = "memory.max"
 	}
 	at := filepath.Join(memory, d.below)
-	var err error
-	if u.Memory, err = procmem.ReadNumber(filepath.Join(at, current)); err != nil || u.Memory == nil {
-		return Usage{}, false
+	group := charge.Group{MemoryGroup: procmem.MemoryGroupAt(at, d.root.unified), Dir: at, Unified: d.root.unified}
+	c, err := group.Charge()
+	if err != nil {
+		if c.Usage, err = group.Usage(); err != nil {
+			return Usage{}, false
+		}
 	}
-	if stat, err := procmem.ReadKeyed(filepath.Join(at, "memory.stat"), file, shmem); err == nil {
-		if n, ok := stat[file]; ok {
-			u.PageCache = new(n - min(n, stat[shmem]))
+	u.Memory = &c.Usage
+	if c.Cache != nil && c.Anonymous != nil {
+		u.Charged = (&charge.Source{Group: group}).Of(c).Sums()
+	}
+	if c.Cache != nil {
+		u.PageCache = c.Cache
+		if c.Shared != nil {
+			u.PageCache = new(*c.Cache - min(*c.Cache, *c.Shared))
 		}
 	}
 	if d.root.unified {

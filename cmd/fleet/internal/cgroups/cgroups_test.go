@@ -1,6 +1,7 @@
 package cgroups
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,13 @@ func TestVersion2(t *testing.T) {
 	if !ok || *u.Memory != 500 || *u.PageCache != 260 || *u.MemoryLimit != 1000 || *u.CPU != 2.5 || *u.CPULimit != 1.5 {
 		t.Errorf("%+v, %v", u, ok)
 	}
+	charged := make(map[string]uint64)
+	for _, s := range u.Charged {
+		charged[s.Name] = s.Bytes
+	}
+	if want := map[string]uint64{"anonymous": 100, "huge_pages_unsplit": 0, "shared": 40, "page_cache": 260, "kernel": 0, "unexplained": 100}; !maps.Equal(charged, want) {
+		t.Errorf("charged for %v, want %v", charged, want)
+	}
 	if _, ok := r.Find(two); ok {
 		t.Error("the monitor of a container passes for it")
 	}
@@ -64,7 +72,7 @@ func TestVersion2(t *testing.T) {
 	now := time.Now().Add(walkEvery)
 	r.now = func() time.Time { return now }
 	d2, ok := r.Find(two)
-	if u, read := d2.Read(); !ok || !read || *u.Memory != 9 || u.MemoryLimit != nil || u.CPULimit != nil || u.CPU != nil || u.PageCache != nil {
+	if u, read := d2.Read(); !ok || !read || *u.Memory != 9 || u.MemoryLimit != nil || u.CPULimit != nil || u.CPU != nil || u.PageCache != nil || u.Charged != nil {
 		t.Errorf("%+v, %v, %v", u, ok, read)
 	}
 	if err := os.RemoveAll(filepath.Join(root, pod)); err != nil {

@@ -63,6 +63,7 @@ var all = []described{
 	{metrics.CgroupMemoryLimitBytes, "Memory limit of the container; +Inf is none.", workload},
 	{metrics.CgroupMemoryBytes, "Memory charged to the container, page cache included.", workload},
 	{metrics.CgroupPageCacheBytes, "Page cache charged to the container, without shared memory.", workload},
+	{metrics.CgroupChargedBytes, "Memory charged to the container, by what it is.", with(metrics.LabelPart)},
 	{metrics.CgroupCPUSeconds, "CPU time of all processes of the container.", workload},
 	{metrics.CgroupCPULimitCores, "CPU limit of the container; +Inf is none.", workload},
 	{metrics.AgentInfo, "Version of the agent.", of(metrics.LabelVersion)},
@@ -134,6 +135,9 @@ func (c *Collector) workload(to chan<- prometheus.Metric, w *node.Workload) {
 	}
 	for name, v := range w.Gauges {
 		gauge(name, v)
+	}
+	for part, v := range w.Charged {
+		gauge(metrics.CgroupChargedBytes, v, part)
 	}
 	for _, i := range w.Infos {
 		gauge(metrics.GoInfo, 1, i.GoVersion, i.Module, i.Version)

@@ -12,6 +12,7 @@ const (
 	LabelGoVersion     = "go_version"     // of GoInfo: go1.26.8
 	LabelModule        = "module"         // of GoInfo: path of the main module
 	LabelModuleVersion = "module_version" // of GoInfo: v1.2.3, (devel), or empty
+	LabelPart          = "part"           // of CgroupChargedBytes: see ChargedParts
 	LabelState         = "state"          // of AgentProcesses
 	LabelReason        = "reason"
 	LabelOutcome       = "outcome"
@@ -118,11 +119,18 @@ const (
 	CgroupMemoryLimitBytes = "folio_cgroup_memory_limit_bytes" // +Inf: none
 	CgroupMemoryBytes      = "folio_cgroup_memory_bytes"       // charged now, page cache included
 	CgroupPageCacheBytes   = "folio_cgroup_page_cache_bytes"   // file-backed part, without shmem
+	// CgroupChargedBytes divides CgroupMemoryBytes by LabelPart (ChargedParts), as the kernel
+	// counts it: what no RSS shows is tmpfs (in shared) and huge pages that were released in
+	// part and not split yet. WorkloadLabels and LabelPart.
+	CgroupChargedBytes = "folio_cgroup_charged_bytes"
 	// CgroupCPUSeconds is the CPU time of all processes of the container, also of those that
 	// ended before the agent saw them and of those that are not Go. Counter.
 	CgroupCPUSeconds    = "folio_cgroup_cpu_seconds_total"
 	CgroupCPULimitCores = "folio_cgroup_cpu_limit_cores" // quota over period; +Inf: none
 )
+
+// ChargedParts are the values of LabelPart.
+var ChargedParts = []string{"anonymous", "huge_pages_unsplit", "shared", "page_cache", "kernel", "unexplained"}
 
 // The agent itself. LabelNode, and what is stated.
 const (
@@ -153,7 +161,7 @@ const (
 	MaxContainers = 512
 	// PerContainer is the most series of a container: the metrics above, and up to
 	// MaxInfos series of GoInfo.
-	PerContainer = 38
+	PerContainer = 44
 	MaxInfos     = 4
 	MaxSeries    = (MaxContainers+3)*PerContainer + 64
 	// MaxLabelBytes is the most of a label's value that is kept.

@@ -4,8 +4,20 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 )
+
+// The parts of the contract are those of folio inspect --cgroup.
+func TestChargedParts(t *testing.T) {
+	var parts []string
+	for _, s := range new(charge.Charge).Sums() {
+		parts = append(parts, s.Name)
+	}
+	if !slices.Equal(ChargedParts, parts) {
+		t.Errorf("%v; folio inspect --cgroup has %v", ChargedParts, parts)
+	}
+}
 
 // The classes of the contract are those of folio run.
 func TestClasses(t *testing.T) {

@@ -26,6 +26,7 @@ type Workload struct {
 	Processes, Unread int
 	Gauges            map[string]float64 // by name of the metric, without labels
 	Resident          map[string]float64 // by kind
+	Charged           map[string]float64 // by part
 	Infos             []Info
 }
 
@@ -44,7 +45,7 @@ func (n *Node) Snapshot() *Snapshot {
 	all := make(map[Labels]*merge)
 	at := func(l Labels) *merge {
 		if all[l] == nil {
-			all[l] = &merge{w: Workload{Labels: l, Gauges: make(map[string]float64), Resident: make(map[string]float64)}}
+			all[l] = &merge{w: Workload{Labels: l, Gauges: make(map[string]float64), Resident: make(map[string]float64), Charged: make(map[string]float64)}}
 		}
 		return all[l]
 	}
@@ -85,6 +86,9 @@ func (m *merge) group(g *group) {
 	if u := g.usage; g.hasUsage && w.Pod != "" {
 		m.sum(metrics.CgroupMemoryBytes, u.Memory)
 		m.sum(metrics.CgroupPageCacheBytes, u.PageCache)
+		for _, s := range u.Charged {
+			w.Charged[s.Name] += float64(s.Bytes)
+		}
 		w.Gauges[metrics.CgroupMemoryLimitBytes], w.Gauges[metrics.CgroupCPULimitCores] = math.Inf(1), math.Inf(1)
 		if u.MemoryLimit != nil {
 			w.Gauges[metrics.CgroupMemoryLimitBytes] = float64(*u.MemoryLimit)

@@ -82,14 +82,18 @@ func held(p Part) string {
 // shellPath is a path that a shell takes as it is: others are in no command that is advised.
 var shellPath = regexp.MustCompile(`^/[A-Za-z0-9_./@:-]*$`)
 
-// Brief says in a line what a cgroup is charged for: the groups of parts, largest first.
-func (c *Charge) Brief() string {
-	type group struct {
-		name  string
-		bytes uint64
-	}
-	groups := []group{{name: "anonymous memory"}, {name: "huge pages released in part"}, {name: "tmpfs and shared memory"}, {name: "page cache"}, {name: "kernel memory"},
-		{"not explained", c.Unexplained}}
+// A Sum is what a group of parts adds up to.
+type Sum struct {
+	Name  string // its key in metrics
+	Title string
+	Bytes uint64
+}
+
+// Sums adds up the parts in few groups, which are always the same: with less of Excess they are
+// the charge.
+func (c *Charge) Sums() []Sum {
+	out := []Sum{{"anonymous", "anonymous memory", 0}, {"huge_pages_unsplit", "huge pages released in part", 0}, {"shared", "tmpfs and shared memory", 0},
+		{"page_cache", "page cache", 0}, {"kernel", "kernel memory", 0}, {"unexplained", "not explained", c.Unexplained}}
 	for _, p := range c.Parts {
 		i := 0
 		switch p.Kind {
@@ -102,13 +106,19 @@ func (c *Charge) Brief() string {
 		case Reclaimable, Unreclaimable, KernelStacks, PageTables, Sockets, PerCPU, Vmalloc, Zswap, Hugetlb, KernelOther:
 			i = 4
 		}
-		groups[i].bytes += p.Bytes
+		out[i].Bytes += p.Bytes
 	}
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.bytes, a.bytes) })
+	return out
+}
+
+// Brief says in a line what a cgroup is charged for, most first.
+func (c *Charge) Brief() string {
+	sums := c.Sums()
+	slices.SortStableFunc(sums, func(a, b Sum) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	var out []string
-	for _, g := range groups {
-		if g.bytes >= c.Usage/100 && g.bytes > 0 {
-			out = append(out, g.name+" "+unit.Size(g.bytes))
+	for _, s := range sums {
+		if s.Bytes >= c.Usage/100 && s.Bytes > 0 {
+			out = append(out, s.Title+" "+unit.Size(s.Bytes))
 		}
 	}
 	return strings.Join(out, ", ")

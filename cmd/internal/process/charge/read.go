@@ -64,7 +64,8 @@ func (s *Source) Quick() (*Charge, error) {
 	return s.Of(c), nil
 }
 
-// Of divides what the kernel counted.
+// Of divides what the kernel counted, reads nothing more, and knows neither the limit nor
+// whether there is swap.
 func (s *Source) Of(c procmem.GroupCharge) *Charge {
 	r := s.begin()
 	r.before, r.after, r.quick = c, c, true
@@ -212,14 +213,17 @@ func (r *reading) divide() {
 	if a, b := r.before.Anonymous, r.after.Anonymous; a != nil && b != nil && distance(*a, r.anonymous()) < distance(*b, r.anonymous()) {
 		c = &r.before
 	}
-	r.Usage, r.Limit = c.Usage, r.Group.limit(r.FS)
+	r.Usage = c.Usage
+	swaps := false
+	if !r.quick {
+		r.Limit, swaps = r.Group.limit(r.FS), r.Group.swaps(r.FS)
+	}
 	r.apart(ApartRings, r.rings)
 	r.divideAnonymous(c)
 	r.divideUnmapped(c)
 	r.divideShared(c)
 	r.divideCache(c)
 	r.divideKernel(c)
-	swaps := r.Group.swaps(r.FS)
 	for i := range r.Parts {
 		r.Parts[i].Back = r.Parts[i].Kind.Back(swaps)
 	}
