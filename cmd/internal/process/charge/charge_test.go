@@ -22,7 +22,7 @@ import (
 type fake struct {
 	t    testing.TB
 	root string
-	// What of the machine is no file.
+	// What of the machine is not a file.
 	processes map[int]*inspect.Process
 	mounted   map[string]uint64 // by the end of a path
 	files     map[string]uint64
@@ -301,6 +301,23 @@ func TestVersion1(t *testing.T) {
 		if c.Unified || c.TCP == nil || *c.TCP != mb || *c.Limit != 200*mb || c.Dir != "/sys/fs/cgroup/memory/app" {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// A process in a cgroup without the memory controller is charged to the one above.
+func TestOfProcessWithoutController(t *testing.T) {
+	f := newFake(t, t.TempDir())
+	f.group("app", "", 7, "anon 0\n")
+	f.file("sys/fs/cgroup/app/init/cgroup.procs", "10\n")
+	f.file("sys/fs/cgroup/other/cgroup.procs", "11\n")
+	f.file("proc/10/cgroup", "0::/app/init\n")
+	f.file("proc/11/cgroup", "0::/other\n")
+	fs := procmem.New(f.root)
+	if g, err := OfProcess(fs, 10); err != nil || g.Dir != filepath.Join(f.root, "sys/fs/cgroup/app") {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if g, err := OfProcess(fs, 11); !errors.Is(err, ErrNotCounted) {
+		t.Errorf("%+v, %v", g, err)
 	}
 }
 

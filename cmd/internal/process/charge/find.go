@@ -42,13 +42,20 @@ func At(dir string) (Group, error) {
 	return Group{}, fmt.Errorf("%s: %w", dir, ErrNotCounted)
 }
 
-// OfProcess returns the memory cgroup that a process is in; pid 0 is the calling process.
+// OfProcess returns the memory cgroup that a process is charged to: its own, or of version 2 the
+// nearest above that has the controller. pid 0 is the calling process.
 func OfProcess(f procmem.FS, pid int) (Group, error) {
 	dir, err := f.CgroupDir(pid, "memory")
 	if err != nil {
 		return Group{}, err
 	}
-	return At(dir.Path)
+	g, err := At(dir.Path)
+	for i := 0; err != nil && i < len(dir.Above); i++ {
+		if above, aerr := At(dir.Above[i]); aerr == nil {
+			return above, nil
+		}
+	}
+	return g, err
 }
 
 // Find returns the memory cgroup that is named: by a directory, as it is or below where cgroups
