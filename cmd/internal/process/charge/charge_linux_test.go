@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -245,6 +246,27 @@ func TestChargedElsewhere(t *testing.T) {
 	}
 	left := before.read()
 	before.is(left, Elsewhere, 48*mib, on(t))
+}
+
+// Memory that forked processes share is charged once, and in the RSS of each.
+func TestForked(t *testing.T) {
+	c := newContainer(t)
+	c.run("fork")
+	out := c.read()
+	// So is all else that the program had.
+	if i := slices.IndexFunc(out.Apart, func(a Apart) bool { return a.Kind == ApartAnonymous }); i < 0 || out.Apart[i].Bytes < forks*32*mib || out.Apart[i].Bytes > forks*40*mib {
+		t.Errorf("%+v", out.Apart)
+	}
+	p := out.Part(OfProcesses)
+	if p.Bytes < 32*mib || p.Bytes > 44*mib || p.Back != on(t) {
+		t.Errorf("%+v", p)
+	}
+	if i := slices.IndexFunc(p.Of, func(s waterfall.Share) bool { return s.Name == waterfall.Other.Title() }); i < 0 || p.Of[i].Bytes < 32*mib {
+		t.Errorf("%+v", p.Of)
+	}
+	if len(out.Processes) != 1+forks {
+		t.Errorf("%d processes", len(out.Processes))
+	}
 }
 
 // Written files are page cache that comes back.

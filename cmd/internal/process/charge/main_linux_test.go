@@ -17,7 +17,7 @@ const mib = 1 << 20
 
 func TestMain(m *testing.M) {
 	testenv.PlayRole(map[string]func() error{
-		"heap": role(heap), "huge": role(huge), "ring": role(ring), "file": role(cached), "tmpfs": role(tmpfs), "memfd": role(memfd), "maps": role(maps),
+		"heap": role(heap), "huge": role(huge), "ring": role(ring), "file": role(cached), "tmpfs": role(tmpfs), "memfd": role(memfd), "maps": role(maps), "fork": role(fork),
 	})
 	os.Exit(m.Run())
 }
@@ -128,6 +128,32 @@ func maps() (any, error) {
 	}
 	b, err := unix.Mmap(int(f.Fd()), 0, 24*mib, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
 	return b, err
+}
+
+// forks is how many children fork has.
+const forks = 3
+
+// fork has 32 MiB that it shares with its children, which do nothing.
+func fork() (any, error) {
+	b, err := mmap(32*mib, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, err
+	}
+	touch(b)
+	for range forks {
+		pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+		if errno != 0 {
+			return nil, errno
+		}
+		for pid == 0 { // the runtime is not to be used there
+			_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0)
+			for fd := range uintptr(3) {
+				_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
+			}
+			_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+		}
+	}
+	return b, nil
 }
 
 func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
