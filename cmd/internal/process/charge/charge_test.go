@@ -321,6 +321,24 @@ func TestOfProcessWithoutController(t *testing.T) {
 	}
 }
 
+// The root of version 1 adds up what is mapped and the page cache alone.
+func TestRootOfVersion1(t *testing.T) {
+	f := newFake(t, t.TempDir())
+	f.file("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n")
+	f.file("proc/self/cgroup", "4:memory:/\n")
+	for name, text := range map[string]string{
+		"cgroup.procs": "", "release_agent": "", "memory.usage_in_bytes": fmt.Sprintln(80 * mb), "memory.kmem.usage_in_bytes": fmt.Sprintln(10 * mb),
+		"memory.stat": stat("total_rss", 60, "total_cache", 20, "total_shmem", 0, "total_inactive_anon", 70, "total_active_anon", 0, "total_inactive_file", 20, "total_active_file", 0),
+	} {
+		f.file("sys/fs/cgroup/memory/"+name, text)
+	}
+	c := f.read("/")
+	f.want(c, map[Kind]string{Elsewhere: "60 no", CacheInactive: "20 yes"})
+	if len(c.Notes) != 1 {
+		t.Errorf("%q", c.Notes)
+	}
+}
+
 func TestFindInFake(t *testing.T) {
 	f := newFake(t, t.TempDir())
 	f.group("a/orders.service", "", 0, "anon 0\n")

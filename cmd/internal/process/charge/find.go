@@ -157,6 +157,10 @@ func search(root, name string) (string, error) {
 	return "", usage.Errorf("%d cgroups have that name, say which by its path: %s", len(found), text)
 }
 
+// root reports whether it is the root of version 1: its charge is pages that are mapped and the page
+// cache, without the kernel's own memory.
+func (g Group) root() bool { return !g.Unified && regular(filepath.Join(g.Dir, "release_agent")) }
+
 // limit is the memory limit in effect: the smallest of the group and all above it.
 func (g Group) limit(f procmem.FS) *uint64 {
 	var levels []procmem.GroupMemory

@@ -213,6 +213,12 @@ func (r *reading) divide() {
 	if a, b := r.before.Anonymous, r.after.Anonymous; a != nil && b != nil && distance(*a, r.anonymous()) < distance(*b, r.anonymous()) {
 		c = &r.before
 	}
+	if r.Group.root() {
+		root := *c
+		root.Kernel, root.ActiveAnon = nil, nil // neither that nor what is not mapped is part of it
+		c = &root
+		r.Notes = append(r.Notes, "the charge of the root of version 1 has neither kernel memory nor what is left of huge pages that were released in part")
+	}
 	r.Usage = c.Usage
 	swaps := false
 	if !r.quick {

@@ -12,7 +12,7 @@ import (
 
 // chargeSection is what a memory cgroup is charged for.
 func chargeSection(f *result.Charge) *Section {
-	s := &Section{Kicker: "folio inspect --cgroup", Heading: cmp.Or(f.Cgroup, "a cgroup"), About: []string{formatf("cgroup version %d", f.Version)}, Notes: f.Notes,
+	s := &Section{Kicker: "folio inspect --cgroup", Heading: cmp.Or(f.Cgroup, "a cgroup"), About: []string{formatf("cgroup version %d", f.Version)}, Notes: slices.Concat(f.Notes, report.ChargeDoubts(f)),
 		Answers: []Answer{{Main: true, Figure: unit.Size(f.Charged), Text: report.ChargeSum(f) + ".", Sure: report.ChargeBack(f)}}}
 	for _, a := range f.Advice {
 		s.Answers = append(s.Answers, Answer{Text: a.What, Sure: a.Means, Steps: []Step{{Do: a.Do, Code: a.Code}}})
@@ -74,7 +74,7 @@ func chargedProcesses(f *result.Charge) *Block {
 	for _, p := range f.Processes {
 		release, largest := cmp.Or(text(p.GoVersion), "-"), largestParts(p.Waterfall)
 		if largest == "" {
-			largest = cmp.Or(text(p.Why), "-")
+			largest = "not read"
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain(release), size(p.RSS), sizeOr(p.Anonymous), sizeOr(p.File), sizeOr(p.Shared),
 			plain(largest), code(shortened(strings.Join(p.Command, " ")))}})

@@ -29,6 +29,17 @@ func ChargeBack(f *result.Charge) string {
 	return text + "."
 }
 
+// ChargeDoubts say where the parts are not those of one moment.
+func ChargeDoubts(f *result.Charge) (lines []string) {
+	if f.Excess > f.Charged/50 {
+		lines = append(lines, fmt.Sprintf("the parts are %s more than the charge: they were read one after the other", unit.Size(f.Excess)))
+	}
+	if m := max(f.Moved, -f.Moved); uint64(m) > f.Charged/50 {
+		lines = append(lines, fmt.Sprintf("the charge changed by %s while it was read: the parts are of different moments", SignedSize(f.Moved)))
+	}
+	return lines
+}
+
 // ChargeNotes are the lines below the parts of a charge.
 func ChargeNotes(f *result.Charge) (lines []string) {
 	var cache []string
@@ -48,12 +59,6 @@ func ChargeNotes(f *result.Charge) (lines []string) {
 	}
 	if f.Reserve > 0 {
 		lines = append(lines, fmt.Sprintf("not explained: up to %s can be what the kernel charges in advance, for each CPU", unit.Size(f.Reserve)))
-	}
-	if f.Excess > 0 {
-		lines = append(lines, fmt.Sprintf("the parts are %s more than the charge: they were read one after the other", unit.Size(f.Excess)))
-	}
-	if m := max(f.Moved, -f.Moved); uint64(m) > f.Charged/50 {
-		lines = append(lines, fmt.Sprintf("the charge changed by %s while it was read: the parts are of different moments", SignedSize(f.Moved)))
 	}
 	var beside []string
 	for _, b := range []struct {

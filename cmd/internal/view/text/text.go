@@ -203,6 +203,6 @@ func (p *printer) folds(b *document.Block) {
 // more says how much of a list is not shown.
 func (p *printer) more(n int, what string) {
 	if n > 0 {
-		p.line("  and " + strings.Replace(unit.Plural(n, "*"), "*", what, 1) + " (--rows)")
+		p.line("  and " + unit.Plural(n, what) + " (--rows)")
 	}
 }
