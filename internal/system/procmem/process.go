@@ -2,6 +2,7 @@ package procmem
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -45,3 +46,12 @@ func (f FS) Cmdline(pid int) ([]string, error) {
 // ExePath names the program of a process, as a file that can be opened even when it
 // was deleted or replaced. A process of another user needs the right to ptrace it.
 func (f FS) ExePath(pid int) string { return f.procPath(pid, "exe") }
+
+// MapPath is the kernel's link to the file of a mapping, which is there even after the file
+// was removed. To open it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
+func (f FS) MapPath(pid int, v VMA) string {
+	return f.procPath(pid, fmt.Sprintf("map_files/%x-%x", v.Start, v.End))
+}
+
+// RootPath is a path as a process sees it, which may be in a container.
+func (f FS) RootPath(pid int, path string) string { return f.procPath(pid, "root"+path) }

@@ -3,6 +3,7 @@ package codepatch
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -270,7 +271,11 @@ func TestCopyRefuses(t *testing.T) {
 				return err
 			}
 			defer f.Close()
-			_, err = f.WriteAt([]byte("UPX!"), 0x3f0)
+			head := make([]byte, 64)
+			if _, err := f.ReadAt(head, 0); err != nil {
+				return err
+			}
+			_, err = f.WriteAt([]byte("UPX!"), 64+56*int64(binary.LittleEndian.Uint16(head[56:]))+4) // behind the program headers
 			return err
 		}},
 	} {

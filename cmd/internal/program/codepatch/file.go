@@ -79,8 +79,8 @@ func acceptable(f Image) (*processor, error) {
 	}
 	isGo, release := f.IsGo(), f.GoVersion()
 	if !isGo {
-		if packed(f) {
-			return nil, refuse(Unreadable, "packed (UPX): its code is not in the file; unpack it with upx -d")
+		if err := f.Foreign(); err != nil {
+			return nil, refuse(Unreadable, "%v", err)
 		}
 		return nil, refuse(NotGo, "not a Go program: it has no table of Go functions")
 	}
@@ -92,6 +92,9 @@ func acceptable(f Image) (*processor, error) {
 		return nil, refuse(TooOld, "built with %s: the branch in runtime.sysMapOS is there from %s on", v, first)
 	}
 	if !f.HasTable() {
+		if err := f.Foreign(); err != nil {
+			return nil, refuse(Unreadable, "%v", err)
+		}
 		return nil, refuse(Unreadable, "its table of functions (pclntab, %s) cannot be read: obfuscated (garble), packed, or of a later Go", said(release))
 	}
 	return arch, nil
@@ -99,12 +102,6 @@ func acceptable(f Image) (*processor, error) {
 
 func describeMachine(f Image) string {
 	return fmt.Sprintf("%s (%s)", strings.TrimPrefix(f.Machine().String(), "EM_"), strings.TrimPrefix(f.Class().String(), "ELFCLASS")+" bits")
-}
-
-// packed tells whether UPX has made the file: it leaves its mark after the
-// headers.
-func packed(f Image) bool {
-	return bytes.Contains(f.Head(1024), []byte("UPX!"))
 }
 
 // plainVersion returns the release of Go in what a program says, "" if there is

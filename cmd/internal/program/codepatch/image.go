@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"iter"
 
+	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
 )
 
@@ -19,8 +20,8 @@ type Image interface {
 	Type() elf.Type
 	Entry() uint64
 
-	// Head returns the first n bytes of the file.
-	Head(n int) []byte
+	// Foreign says who made a program that is not of go build alone; nil for others.
+	Foreign() *executable.ForeignError
 	// Funcs yields the functions in the order of their addresses.
 	Funcs() iter.Seq[symbol.Func]
 	// FuncAt returns the function whose code is at this address.

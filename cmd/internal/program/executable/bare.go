@@ -72,6 +72,11 @@ func parseBuild(data []byte) (Build, error) {
 	if modules, _, ok := text(rest); ok && len(modules) > 2*buildMark {
 		if info, err := debug.ParseBuildInfo(modules[buildMark : len(modules)-buildMark]); err == nil {
 			b.Module = strings.Clone(cut(info.Main.Path))
+			for _, s := range info.Settings {
+				if s.Key == "-buildmode" {
+					b.Mode = strings.Clone(cut(s.Value))
+				}
+			}
 		}
 	}
 	return b, nil

@@ -21,6 +21,7 @@ type Build struct {
 	Version   string // of the main module, with Go 1.24 the commit too; "" if unknown
 	GODEBUG   string // that the program begins with (//go:debug, or the go line of go.mod); "" for none
 	Commit    string // the commit, shortened, with "+dirty" if files were changed; "" if unknown
+	Mode      string // -buildmode, such as c-shared or plugin; "" if unknown
 }
 
 // ReadBuild reads the build information of a program file.
@@ -55,8 +56,11 @@ func BuildOf(r io.ReaderAt, size int64) (Build, error) {
 	}
 	b := Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path)), Commit: commit(info)}
 	for _, s := range info.Settings {
-		if s.Key == "DefaultGODEBUG" {
+		switch s.Key {
+		case "DefaultGODEBUG":
 			b.GODEBUG = strings.Clone(cut(s.Value))
+		case "-buildmode":
+			b.Mode = strings.Clone(cut(s.Value))
 		}
 	}
 	if v := info.Main.Version; v != "(devel)" {

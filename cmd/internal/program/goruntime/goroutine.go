@@ -360,8 +360,8 @@ const maxSizes = 1 << 18
 
 func (u *unwinder) size(pc uint64) frameSize {
 	f, known := u.sizes[pc]
-	if !known && u.t.file != nil {
-		n, topmost, ok := u.t.file.FrameSize(pc - u.t.moved)
+	if file, moved := u.t.fileOf(pc); !known && file != nil {
+		n, topmost, ok := file.FrameSize(pc - moved)
 		f = frameSize{uint64(max(n, 0)), topmost, ok}
 		if len(u.sizes) == maxSizes {
 			clear(u.sizes)

@@ -262,10 +262,11 @@ func (b *blocks) read(at, n uint64) ([]byte, error) {
 
 // Frames returns the names of what is executed at an address of the process, innermost
 // first: what was inlined there, then the function. callsite is for return addresses. It is
-// nil for what is not of the program's file.
+// nil for what is not of the file of the program or library, or of a plugin of it.
 func (t *Target) Frames(pc uint64, callsite bool) []symbol.Frame {
-	if t.file == nil {
+	file, moved := t.fileOf(pc)
+	if file == nil {
 		return nil
 	}
-	return t.file.Lookup(pc-t.moved, callsite)
+	return file.Lookup(pc-moved, callsite)
 }

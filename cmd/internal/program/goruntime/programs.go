@@ -1,9 +1,11 @@
 package goruntime
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/foliomem/folio/cmd/internal/program/executable"
@@ -21,6 +23,7 @@ type Program struct {
 	at      *layout.Globals
 	entry   uint64
 	code    []byte // what the process must have at at.Code
+	dynamic bool   // it can load libraries
 }
 
 // Find finds the runtime in a program's file.
@@ -28,6 +31,9 @@ func Find(f *symbol.File) (*Program, error) { return find(f, layout.Locate) }
 
 func find(f *symbol.File, locate func(*symbol.File, *layout.Layout) (*layout.Globals, error)) (*Program, error) {
 	if !f.IsGo() {
+		if err := f.Foreign(); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("not a Go program: %w", executable.ErrNotGo)
 	}
 	version := f.GoVersion()
@@ -36,6 +42,9 @@ func find(f *symbol.File, locate func(*symbol.File, *layout.Layout) (*layout.Glo
 	}
 	l, err := layout.For(version, f.Machine())
 	if err != nil {
+		if foreign := f.Foreign(); foreign != nil {
+			return nil, fmt.Errorf("%w (%w)", foreign, layout.ErrUnknown)
+		}
 		return nil, err
 	}
 	if !f.HasTable() {
@@ -49,7 +58,12 @@ func find(f *symbol.File, locate func(*symbol.File, *layout.Layout) (*layout.Glo
 	if len(code) == 0 {
 		return nil, ErrOtherProgram
 	}
-	return &Program{version: version, l: l, at: at, entry: f.Entry(), code: append([]byte(nil), code...)}, nil
+	return &Program{version: version, l: l, at: at, entry: f.Entry(), code: append([]byte(nil), code...), dynamic: dynamic(f)}, nil
+}
+
+// dynamic reports whether a program has a dynamic linker, without which it loads nothing.
+func dynamic(f *symbol.File) bool {
+	return slices.ContainsFunc(f.ELF().Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // Programs remembers what was found in the files of programs, so that each is read once,

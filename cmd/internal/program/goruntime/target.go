@@ -27,7 +27,8 @@ type Target struct {
 	pid     int // of the process; 0 where mem is all that reads it
 	closer  []io.Closer
 	file    *symbol.File
-	moved   uint64 // how far the program is from where its file has it
+	also    []plugged // Go plugins, whose code it runs
+	moved   uint64    // how far the program is from where its file has it
 	version string
 	l       *layout.Layout
 	at      *layout.Globals
@@ -102,11 +103,7 @@ func open(exe *os.File, size int64) (*symbol.File, error) {
 // attach makes a Target without names of a process of the program, whose memory is opened to
 // be read, or written too.
 func (p *Program) attach(fs procmem.FS, pid, flag int) (*Target, error) {
-	mem, err := os.OpenFile(fs.MemPath(pid), flag, 0)
-	if errors.Is(err, os.ErrPermission) {
-		// More is needed than for the files before, which the same user may read.
-		return nil, &deniedError{err, fs.Denied(pid)}
-	}
+	mem, err := openMemory(fs, pid, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +112,15 @@ func (p *Program) attach(fs procmem.FS, pid, flag int) (*Target, error) {
 		mem.Close()
 	}
 	return t, err
+}
+
+func openMemory(fs procmem.FS, pid, flag int) (*os.File, error) {
+	mem, err := os.OpenFile(fs.MemPath(pid), flag, 0)
+	if errors.Is(err, os.ErrPermission) {
+		// More is needed than for the files before, which the same user may read.
+		return nil, &deniedError{err, fs.Denied(pid)}
+	}
+	return mem, err
 }
 
 // attachTo is attach with the open memory of the process.

@@ -131,7 +131,7 @@ func (f *File) Extent() uint64 {
 			last = max(last, s.Offset+s.FileSize)
 		}
 	}
-	if h := f.Head(64); len(h) == 64 && f.elf.Class == elf.ELFCLASS64 && len(f.elf.Sections) > 0 {
+	if h := f.head(64); len(h) == 64 && f.elf.Class == elf.ELFCLASS64 && len(f.elf.Sections) > 0 {
 		o := f.elf.ByteOrder
 		last = max(last, o.Uint64(h[0x28:])+uint64(o.Uint16(h[0x3a:]))*uint64(len(f.elf.Sections)))
 	}
@@ -190,8 +190,8 @@ func (f *File) Words(address uint64, n int64) []uint64 {
 	return f.words(&pcln{order: f.elf.ByteOrder, pointer: 8}, address, n)
 }
 
-// Head returns the first n bytes of the file, or what there is of them.
-func (f *File) Head(n int) []byte {
+// head returns the first n bytes of the file, or what there is of them.
+func (f *File) head(n int) []byte {
 	b := f.s.block(0)
 	return b[:min(n, len(b))]
 }

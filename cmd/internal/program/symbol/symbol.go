@@ -123,6 +123,9 @@ func (f *File) GoVersion() string {
 	return *f.version
 }
 
+// Foreign says who made the file, where that is not go build alone; nil for others.
+func (f *File) Foreign() *executable.ForeignError { return executable.Foreign(f.whole, f.s.size) }
+
 // Doubt says why the names and lines of Go functions in the file may be wrong: it was
 // built by a version of Go whose tables are not known. "" if there is no doubt.
 func (f *File) Doubt() string {
