@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -46,7 +47,7 @@ func (t *gcTotals) add(p *readRuntime) {
 	t.processes++
 	t.known = t.known || p.known
 	if t.err == nil {
-		t.err = p.err
+		t.err = cmp.Or(p.err, p.unread)
 	}
 }
 
@@ -66,10 +67,32 @@ type readRuntime struct {
 	known  bool            // there was a reading
 	f      gccount.Figures // of the last one
 	err    error           // why some are not known
+	unread error           // why one of its runtimes cannot be read, while others are
+
+	rest time.Duration // until it is looked at again: for libraries that it loads
+	next time.Time
+}
+
+// A process that is no Go program, or that can load libraries, is looked at again for Go
+// libraries, after a time that is doubled each time; and before it ends.
+const firstRest, longestRest = 50 * time.Millisecond, 2 * time.Second
+
+// rested reports whether it is time to look for libraries.
+func (p *readRuntime) rested() bool {
+	now := time.Now()
+	if now.Before(p.next) {
+		return false
+	}
+	p.rest = min(max(2*p.rest, firstRest), longestRest)
+	p.next = now.Add(p.rest)
+	return true
 }
 
 // goPrograms are those of all trials: to find the runtime in a file takes milliseconds.
 var goPrograms goruntime.Programs
+
+// surelyNotGo is how often a process was no Go program for it to be none.
+const surelyNotGo = 3
 
 // mostTries is how often a runtime that begins is read before something is wrong with it.
 const mostTries = 200
@@ -100,10 +123,10 @@ func (c *runtimes) read() (n int) {
 		if p.reader != nil {
 			c.readAgain(p)
 		}
-		if p.reader == nil && !p.over {
+		if p.reader == nil && !p.over && (p.notGo < surelyNotGo || p.rested()) {
 			c.open(p)
 		}
-		if p.reader != nil || !p.over {
+		if p.reader != nil || !p.over && p.notGo < surelyNotGo {
 			n++
 		}
 		if p.reader != nil && p.known && p.err == nil {
@@ -156,6 +179,9 @@ func (c *runtimes) exec(pid int, isGo bool) {
 		c.readLast(p)
 	case !p.over:
 		c.open(p) // what it executed before, if nobody looked at that
+		if p.reader == nil && p.notGo >= surelyNotGo {
+			p.renew()
+		}
 	default:
 		c.archive(p)
 		p.renew()
@@ -233,9 +259,13 @@ func (c *runtimes) open(p *readRuntime) {
 		c.take(p, r.First())
 		c.checkSettings(p)
 	case errors.Is(err, executable.ErrNotGo):
-		// Right after it was told of, an exec may not have come to its end.
-		p.notGo++
-		p.over = !c.told || p.notGo > 2 || p.ending
+		// Right after it was told of, an exec may not have come to its end; and it may load
+		// a Go library later.
+		p.tries--
+		if p.notGo++; !c.told {
+			p.notGo = surelyNotGo
+		}
+		p.over = p.ending
 	case errors.Is(err, os.ErrPermission) && c.told && !p.isGo:
 		p.over = true // it is no Go program, as far as its file says
 	case errors.Is(err, layout.ErrUnknown):
@@ -291,9 +321,14 @@ func (c *runtimes) unreadSettings() []string {
 
 // readAgain reads a process again.
 func (c *runtimes) readAgain(p *readRuntime) {
+	if p.ending || p.rested() {
+		_ = p.reader.Find() // it is gone if it fails
+		p.unread = c.unreadRuntime(p)
+	}
 	s, err := p.reader.Read()
 	switch {
 	case errors.Is(err, goruntime.ErrInconsistent):
+		c.take(p, s) // of its other runtimes
 		p.err = fmt.Errorf("process %d could not be read for the last time: %w", p.pid, err) // unless it is yet
 	case err != nil && p.last: // its exec
 		p.close()
@@ -311,8 +346,18 @@ func (c *runtimes) readAgain(p *readRuntime) {
 	}
 }
 
+// unreadRuntime says why a runtime of a process that is read cannot be.
+func (c *runtimes) unreadRuntime(p *readRuntime) error {
+	if err := p.reader.Unread(); err != nil {
+		return fmt.Errorf("a runtime of process %d cannot be read: %w", p.pid, err)
+	}
+	return nil
+}
+
 // readLast reads a process that waits.
 func (c *runtimes) readLast(p *readRuntime) {
+	p.ending = true // libraries that it loaded since
+	defer func() { p.ending = false }()
 	for deadline := time.Now().Add(settles); ; time.Sleep(time.Millisecond) {
 		if c.readAgain(p); p.reader == nil || p.err == nil || time.Now().After(deadline) {
 			return
@@ -323,7 +368,7 @@ func (c *runtimes) readLast(p *readRuntime) {
 // renew begins anew, with another program.
 func (p *readRuntime) renew() {
 	p.born, p.over, p.notGo, p.tries, p.last, p.asked = true, false, 0, 0, false, false
-	p.known, p.f, p.err = false, gccount.Figures{}, nil
+	p.known, p.f, p.err, p.unread, p.rest, p.next = false, gccount.Figures{}, nil, nil, 0, time.Time{}
 }
 
 // take takes what a reading found.

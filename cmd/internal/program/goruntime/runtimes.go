@@ -107,26 +107,8 @@ func (r *Runtimes) Close() (err error) {
 // tried again. The error is that of a process that cannot be looked at. After an exec it is
 // [ErrGone].
 func (r *Runtimes) Update() error {
-	exe, info, err := input.Open(r.fs.ExePath(r.pid))
-	if err != nil {
+	if err := r.begin(); err != nil || r.static {
 		return err
-	}
-	keep := false
-	defer func() {
-		if !keep {
-			exe.Close()
-		}
-	}()
-	if r.exe == nil {
-		r.exe = info
-		if keep, err = r.program(exe, info); err != nil {
-			return err
-		}
-	} else if !os.SameFile(r.exe, info) {
-		return ErrGone
-	}
-	if r.static {
-		return nil
 	}
 	vmas, err := r.fs.Maps(r.pid)
 	if err != nil {
@@ -139,6 +121,30 @@ func (r *Runtimes) Update() error {
 		break
 	}
 	return r.libraries(vmas)
+}
+
+// begin looks at the program, once.
+func (r *Runtimes) begin() error {
+	if r.exe != nil {
+		if info, err := os.Stat(r.fs.ExePath(r.pid)); err != nil {
+			return err
+		} else if !os.SameFile(r.exe, info) {
+			return ErrGone
+		}
+		return nil
+	}
+	exe, info, err := input.Open(r.fs.ExePath(r.pid))
+	if err != nil {
+		return err
+	}
+	keep, err := r.program(exe, info)
+	if !keep {
+		exe.Close()
+	}
+	if err == nil {
+		r.exe = info
+	}
+	return err
 }
 
 // program looks at the program. It keeps exe where that is read from later.
