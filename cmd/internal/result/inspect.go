@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/system/page"
 )
@@ -37,7 +38,16 @@ type ProcessID struct {
 	IsGo      *bool    `json:"is_go"`
 	GoVersion *string  `json:"go_version" redact:"keep"`
 	Module    *string  `json:"module" redact:"file"`
+	// Maker is who made the program where that is not go build alone: UPX, gccgo, TinyGo,
+	// garble.
+	Maker string `json:"maker,omitempty" redact:"keep"`
 }
+
+// Makers of programs that say it otherwise than "built with".
+const (
+	MadeByUPX    = executable.UPX
+	MadeByGarble = executable.Garble
+)
 
 // A ProcessLine is a process in a list.
 type ProcessLine struct {
@@ -49,6 +59,8 @@ type ProcessLine struct {
 // Process is a process. What could not be seen is null, and a note says why.
 type Process struct {
 	ProcessID
+	// Memfd says that the program was executed from memory (memfd_create), not from a file.
+	Memfd   bool     `json:"executed_from_memory,omitempty"`
 	Patches []string `json:"patches,omitempty" redact:"keep"` // of Go's runtime, as name@hash
 	// Where its heap was made to ask for huge pages: "memory" (folio exec) or "copy"
 	// (folio patch).
@@ -153,7 +165,8 @@ func (f *Inspect) SetProcess(p *inspect.Process) { f.Kind, f.Process = KindProce
 func newProcess(p *inspect.Process) *Process {
 	out := &Process{
 		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo,
-			GoVersion: text(p.GoVersion), Module: text(p.Module)},
+			GoVersion: text(p.GoVersion), Module: text(p.Module), Maker: p.Maker},
+		Memfd:     p.Memfd,
 		Patches:   p.Patches,
 		HeapPatch: p.HeapPatch,
 		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),

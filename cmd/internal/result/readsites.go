@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/program/callsite"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -44,21 +45,18 @@ func ReadSites(ctx context.Context, folio string, ask Asked) (_ *Sites, heap []b
 		return file, nil, file.compareHeaps(before, after)
 	}
 	s, pid := inspect.New(), ask.PID
-	target, err := attach(s, pid)
+	runtimes, err := attach(s, pid)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer target.Close()
+	defer runtimes.Close()
+	read := runtimes.Readable()
 	command, _ := s.FS.Cmdline(pid)
-	file := NewSites(folio, KindSites, pid, command, target.Version())
+	file := NewSites(folio, KindSites, pid, command, "")
+	file.setRuntimes(runtimes.All())
 	if ask.Heap || ask.Diff != "" {
-		h, err := target.HeapProfile(ctx)
-		if err != nil {
+		if after, err = callsite.ReadHeap(ctx, read, time.Now()); err != nil {
 			return nil, nil, fmt.Errorf("heap profile of process %d: %w", pid, err)
-		}
-		path, _ := os.Readlink(s.FS.ExePath(pid))
-		if after, err = callsite.HeapProfile(h, callsite.Of(target), path, time.Now()); err != nil {
-			return nil, nil, err
 		}
 		file.Notes = append(file.Notes, after.Comments...)
 	}
@@ -80,7 +78,7 @@ func ReadSites(ctx context.Context, folio string, ask Asked) (_ *Sites, heap []b
 	}
 	if err == nil && ask.Goroutines {
 		var g *callsite.Goroutines
-		if g, err = callsite.ReadGoroutines(ctx, target); err == nil {
+		if g, err = callsite.ReadAllGoroutines(ctx, read); err == nil {
 			file.SetGoroutines(g)
 		}
 	}
@@ -90,23 +88,35 @@ func ReadSites(ctx context.Context, folio string, ask Asked) (_ *Sites, heap []b
 	return file, heap, nil
 }
 
-// attach prepares to read the runtime of a process.
-func attach(s *inspect.System, pid int) (*goruntime.Target, error) {
+// attach prepares to read the runtimes of a process, of which at least one can be.
+func attach(s *inspect.System, pid int) (*goruntime.Runtimes, error) {
 	if err := s.Check(pid); err != nil {
 		return nil, inspect.Failed(pid, err)
 	}
-	target, err := goruntime.Attach(s.FS, pid)
+	runtimes := goruntime.NewRuntimes(s.FS, pid)
+	err := runtimes.Update()
+	if err == nil && len(runtimes.Readable()) > 0 {
+		return runtimes, nil
+	}
+	all := runtimes.All()
+	runtimes.Close()
 	switch {
 	case errors.Is(err, goruntime.ErrGone):
 		return nil, inspect.Failed(pid, procmem.ErrNoProcess)
 	case procmem.Gone(err):
 		return nil, inspect.Failed(pid, s.FS.Unseen(pid, err))
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
 	case err != nil:
-		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
+	case len(all) == 0:
+		err = fmt.Errorf("neither the program nor a library of it is of Go: %w", executable.ErrNotGo)
+	case all[0].Main:
+		err = all[0].Err
+	default:
+		err = fmt.Errorf("%s: %w", all[0].Name(), all[0].Err)
 	}
-	return target, nil
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
+	}
+	return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
 }
 
 func (f *Sites) compareHeaps(before, after *profile.Profile) error {

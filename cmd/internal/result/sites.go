@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/leak"
+	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/callsite"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
 )
 
@@ -19,6 +22,9 @@ type Sites struct {
 	PID       *int     `json:"pid"` // null: only files were read
 	Command   []string `json:"command" redact:"command"`
 	GoVersion *string  `json:"go_version" redact:"keep"`
+	// Runtimes are the Go runtimes of the process; left out where there is none but the
+	// program's, without plugins.
+	Runtimes []GoRuntime `json:"go_runtimes,omitempty"`
 
 	Heap       *HeapSites      `json:"heap,omitempty"`
 	Growth     *HeapGrowth     `json:"growth,omitempty"`
@@ -67,7 +73,8 @@ type HeapSites struct {
 // A HeapSite is a line that allocates.
 type HeapSite struct {
 	SiteLine
-	Inside  *string  `json:"inside" redact:"keep"` // the function of the standard library that it called; null: the line itself
+	Of      *string  `json:"of_runtime,omitempty" redact:"file"` // the file of its runtime; left out where there is one
+	Inside  *string  `json:"inside" redact:"keep"`               // the function of the standard library that it called; null: the line itself
 	Callers []string `json:"callers" redact:"keep"`
 	HeapUse
 }
@@ -84,6 +91,7 @@ type HeapGrowth struct {
 // A GrowthSite is a line whose objects in use have become more, or fewer.
 type GrowthSite struct {
 	SiteLine
+	Of      *string  `json:"of_runtime,omitempty" redact:"file"`
 	Inside  *string  `json:"inside" redact:"keep"`
 	Callers []string `json:"callers" redact:"keep"`
 	Before  HeapUse  `json:"before"`
@@ -109,6 +117,7 @@ type GoroutineSites struct {
 // A GoroutineGroup is goroutines of one creation site in one state, with one stack.
 type GoroutineGroup struct {
 	Count   int        `json:"count"`
+	Of      *string    `json:"of_runtime,omitempty" redact:"file"`
 	State   string     `json:"state" redact:"keep"`
 	Leaked  bool       `json:"leaked"`
 	Start   string     `json:"start" redact:"keep"`
@@ -168,6 +177,7 @@ type Leak struct {
 	Confidence float64 `json:"confidence"`
 
 	Site    *SiteLine  `json:"site"` // null: a part of memory
+	Of      *string    `json:"of_runtime,omitempty" redact:"file"`
 	Inside  *string    `json:"inside" redact:"keep"`
 	Callers []string   `json:"callers" redact:"keep"`
 	Title   *string    `json:"part" redact:"keep"`
@@ -190,6 +200,23 @@ func NewSites(folio, kind string, pid int, command []string, goVersion string) *
 	return f
 }
 
+// setRuntimes says whose runtimes were read, and why others were not.
+func (f *Sites) setRuntimes(all []*goruntime.Runtime) {
+	var out []waterfall.GoRuntime
+	for _, g := range all {
+		r := waterfall.GoRuntime{Path: g.Path, Main: g.Main, Version: g.Version(), Module: g.Build.Module, Plugins: g.Plugins}
+		if g.Main {
+			f.GoVersion = text(r.Version)
+		}
+		if g.Err != nil {
+			r.Reason = g.Err.Error()
+			f.Notes = append(f.Notes, fmt.Sprintf("the runtime of %s was not read: %v", g.Name(), g.Err))
+		}
+		out = append(out, r)
+	}
+	f.Runtimes = newRuntimes(out)
+}
+
 func newUse(u callsite.Use) HeapUse {
 	return HeapUse{u.InUseBytes, u.InUseObjects, u.AllocBytes, u.AllocObjects}
 }
@@ -206,7 +233,7 @@ func newLines(frames []symbol.Frame) []SiteLine {
 func (f *Sites) SetHeap(d *callsite.Diff, rate int64) {
 	f.Heap = &HeapSites{HeapUse: newUse(d.After), Rate: rate, Sites: []HeapSite{}}
 	for _, c := range d.Changes {
-		f.Heap.Sites = append(f.Heap.Sites, HeapSite{SiteLine{c.Func, c.File, c.Line}, text(c.Inside), list(c.Callers), newUse(c.After)})
+		f.Heap.Sites = append(f.Heap.Sites, HeapSite{SiteLine{c.Func, c.File, c.Line}, text(c.In), text(c.Inside), list(c.Callers), newUse(c.After)})
 	}
 }
 
@@ -218,7 +245,7 @@ func (f *Sites) SetGrowth(d *callsite.Diff) {
 			continue
 		}
 		f.Growth.Sites = append(f.Growth.Sites, GrowthSite{
-			SiteLine: SiteLine{c.Func, c.File, c.Line}, Inside: text(c.Inside), Callers: list(c.Callers), Before: newUse(c.Before), After: newUse(c.After),
+			SiteLine: SiteLine{c.Func, c.File, c.Line}, Of: text(c.In), Inside: text(c.Inside), Callers: list(c.Callers), Before: newUse(c.Before), After: newUse(c.After),
 			Bytes: c.Growth(), Objects: c.After.InUseObjects - c.Before.InUseObjects, Error: c.Error,
 		})
 	}
@@ -228,7 +255,7 @@ func (f *Sites) SetGrowth(d *callsite.Diff) {
 func (f *Sites) SetGoroutines(g *callsite.Goroutines) {
 	f.Goroutines = &GoroutineSites{Total: g.Total, Runtime: g.System, Unread: g.Unread, Leaked: g.Leaked, Left: g.Left, Groups: []GoroutineGroup{}}
 	for _, s := range g.Groups {
-		to := GoroutineGroup{Count: s.Count, State: s.State, Leaked: s.Leaked, Start: s.Start, Stack: newLines(s.Stack), Whole: s.Whole, Example: s.Example}
+		to := GoroutineGroup{Count: s.Count, Of: text(s.In), State: s.State, Leaked: s.Leaked, Start: s.Start, Stack: newLines(s.Stack), Whole: s.Whole, Example: s.Example}
 		if s.Created.Func != "" {
 			to.Created = &SiteLine{s.Created.Func, s.Created.File, int64(s.Created.Line)}
 		}
@@ -260,7 +287,7 @@ func (f *Sites) SetLeaks(r *leak.Report) {
 	}
 	for _, g := range r.Found {
 		to := Leak{
-			Kind: g.Kind, From: g.From, To: g.To, Slope: g.Slope, Low: g.Low, High: g.High, Confidence: g.Confidence, Inside: text(g.Inside),
+			Kind: g.Kind, Of: text(g.In), From: g.From, To: g.To, Slope: g.Slope, Low: g.Low, High: g.High, Confidence: g.Confidence, Inside: text(g.Inside),
 			Callers: list(g.Callers), Title: text(g.Title), Name: text(g.Name), Start: text(g.Start), State: text(g.State), Leaked: g.Leaked, Stack: newLines(g.Stack),
 		}
 		if g.Func != "" {

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
@@ -16,7 +18,10 @@ type Waterfall struct {
 	// Parts are in the order in which they are shown.
 	Parts   []MemoryPart  `json:"parts"`
 	Classes []MemoryClass `json:"size_classes"`
-	GC      *GCState      `json:"gc"`
+	GC      *GCState      `json:"gc"` // null: not known, or of several runtimes
+	// Runtimes are the Go runtimes; left out where there is none but the program's, without
+	// plugins.
+	Runtimes []GoRuntime `json:"go_runtimes,omitempty"`
 	// Not part of RSS.
 	PageTables *uint64 `json:"page_tables_bytes"`
 	Swap       *uint64 `json:"swap_bytes"`
@@ -102,6 +107,52 @@ type GCState struct {
 	Limit  *uint64    `json:"gomemlimit_bytes"`
 }
 
+// A GoRuntime is a Go runtime in a process: of the program, or of a library that it loaded.
+type GoRuntime struct {
+	File      string   `json:"file" redact:"file"`
+	Program   bool     `json:"program"` // it is that of the program
+	GoVersion *string  `json:"go_version" redact:"keep"`
+	Module    *string  `json:"module" redact:"file"`
+	Plugins   []string `json:"plugins,omitempty" redact:"file"` // files of Go plugins, which share it
+	// Heap is what is in memory of its heap, and Mapped what it has mapped for all; null if
+	// it could not be read, which Reason says why, or if only its profiles were.
+	Heap   *uint64  `json:"heap_bytes"`
+	Mapped *uint64  `json:"mapped_bytes"`
+	GC     *GCState `json:"gc"`
+	Reason *string  `json:"not_read" redact:"prose"`
+}
+
+// Name is that of its file.
+func (r GoRuntime) Name() string { return filepath.Base(strings.TrimSuffix(r.File, " (deleted)")) }
+
+func newRuntimes(all []waterfall.GoRuntime) (out []GoRuntime) {
+	if len(all) == 1 && all[0].Main && len(all[0].Plugins) == 0 {
+		return nil
+	}
+	for _, r := range all {
+		to := GoRuntime{File: r.Path, Program: r.Main, GoVersion: text(r.Version), Module: text(r.Module), Plugins: r.Plugins, Reason: text(r.Reason)}
+		if r.GC != nil {
+			to.Heap, to.Mapped, to.GC = &r.Heap, &r.Mapped, newGCState(r.GC)
+		}
+		out = append(out, to)
+	}
+	return out
+}
+
+func newGCState(gc *waterfall.GC) *GCState {
+	if gc == nil {
+		return nil
+	}
+	out := &GCState{Cycles: gc.Cycles, Limit: gc.Limit}
+	if !gc.Last.IsZero() {
+		out.Last = new(gc.Last.UTC())
+	}
+	if gc.Percent >= 0 {
+		out.GOGC = &gc.Percent
+	}
+	return out
+}
+
 // Title is the name of the part for people.
 func (p MemoryPart) Title() string { return waterfall.Title(p.Kind) }
 
@@ -121,15 +172,7 @@ func newWaterfall(w *waterfall.Waterfall, r remedy.Remedies) *Waterfall {
 		}
 		out.Advice = append(out.Advice, a)
 	}
-	if gc := w.GC; gc != nil {
-		out.GC = &GCState{Cycles: gc.Cycles, Limit: gc.Limit}
-		if !gc.Last.IsZero() {
-			out.GC.Last = new(gc.Last.UTC())
-		}
-		if gc.Percent >= 0 {
-			out.GC.GOGC = &gc.Percent
-		}
-	}
+	out.GC, out.Runtimes = newGCState(w.GC), newRuntimes(w.Runtimes)
 	for _, p := range w.Parts {
 		part := MemoryPart{Kind: p.Kind.String(), Bytes: p.Bytes, Runtime: p.Runtime, Uncertainty: p.Uncertainty, How: string(p.How)}
 		for _, of := range p.Of {

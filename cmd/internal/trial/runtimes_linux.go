@@ -328,7 +328,7 @@ func (c *runtimes) readAgain(p *readRuntime) {
 	s, err := p.reader.Read()
 	switch {
 	case errors.Is(err, goruntime.ErrInconsistent):
-		c.take(p, s) // of its other runtimes
+		c.take(p, s)                                                                         // of its other runtimes
 		p.err = fmt.Errorf("process %d could not be read for the last time: %w", p.pid, err) // unless it is yet
 	case err != nil && p.last: // its exec
 		p.close()

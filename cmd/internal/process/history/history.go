@@ -66,11 +66,11 @@ func (h *History) Add(p *inspect.Process, minor, major uint64) {
 	for _, part := range w.Parts {
 		point.Parts[part.Kind] = part.Bytes
 	}
-	if w.GC != nil {
+	if gc := w.AllGC(); gc != nil {
 		if h.first == nil {
-			h.first = new(w.GC.Cycles)
+			h.first = new(gc.Cycles)
 		}
-		point.Cycles = new(w.GC.Cycles - *h.first)
+		point.Cycles = new(gc.Cycles - *h.first)
 	}
 	if p.Limit != nil {
 		point.Used = new(p.Limit.InUse())

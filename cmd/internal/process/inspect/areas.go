@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -49,11 +50,11 @@ func KindTitle(key string) string {
 var ErrNotGo = errors.New("not a Go program")
 
 // Areas are the ranges of a process that huge pages can be made of, ascending:
-// of a Go program its heap, and with all set all its private anonymous memory other
+// of a Go program its heap, or those of the Go libraries of another, and with all set all its private anonymous memory other
 // than the stacks of threads; of any other program they are an ErrNotGo without
 // all.
 func (s *System) Areas(pid int, all bool) ([]page.Range, error) {
-	heap, err := s.heap(pid)
+	heap, err := s.heap(pid, all)
 	if err != nil && (!all || !errors.Is(err, ErrNotGo) && !errors.Is(err, heapmap.ErrNotFound)) {
 		return nil, err
 	}
@@ -73,14 +74,34 @@ func (s *System) Areas(pid int, all bool) ([]page.Range, error) {
 	return out, nil
 }
 
-// heap returns the Go heap of a process.
-func (s *System) heap(pid int) ([]page.Range, error) {
-	if _, _, ok, err := s.Program(pid); err != nil {
+// heap returns the Go heap of a process. With all set those of libraries, which are to be
+// searched for, are left out.
+func (s *System) heap(pid int, all bool) ([]page.Range, error) {
+	of, err := s.program(pid)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("process %d: read its program: %w", pid, err)
-	} else if !ok {
-		return nil, fmt.Errorf("process %d: %w (its file has no build information)", pid, ErrNotGo)
+	case of.isGo:
+		return s.find(pid)
+	case all:
+		return nil, ErrNotGo
 	}
-	return s.find(pid)
+	runtimes := goruntime.NewRuntimes(s.FS, pid)
+	defer runtimes.Close()
+	if err := runtimes.Update(); err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	vmas, err := s.FS.Maps(pid)
+	if err != nil {
+		return nil, err
+	}
+	if heap := heapsOf(runtimes.Readable(), vmas); len(heap) > 0 {
+		return heap, nil
+	}
+	for _, g := range runtimes.All() {
+		return nil, fmt.Errorf("process %d: the Go heap of %s is not known: %w (%w)", pid, g.Name(), g.Err, heapmap.ErrNotFound)
+	}
+	return nil, fmt.Errorf("process %d: %w (its file has no build information)", pid, ErrNotGo)
 }
 
 // usable reports whether a mapping can have huge pages of a program's data.

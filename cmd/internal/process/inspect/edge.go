@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
@@ -14,8 +15,8 @@ var ErrCut = errors.New("cut off")
 // goroutines while w reads the rest. It ends with w.
 func (w *Watcher) Beside() *Watcher {
 	other := &Watcher{s: w.s, pid: w.pid, o: w.o}
-	if w.target != nil {
-		other.target = w.target.Beside()
+	if w.runtimes != nil {
+		other.runtimes = w.runtimes.Beside()
 	}
 	return other
 }
@@ -23,26 +24,23 @@ func (w *Watcher) Beside() *Watcher {
 // PID returns the process.
 func (w *Watcher) PID() int { return w.pid }
 
-// Runtime returns the Go runtime of the process as it was opened by the last look; nil if
-// there is none, or it cannot be read.
-func (w *Watcher) Runtime() *goruntime.Target { return w.target }
-
 // Current reports whether the process is the one that was looked at first, with the same
 // program.
 func (w *Watcher) Current() bool {
 	st, err := w.s.FS.Stat(w.pid)
-	return err == nil && !st.Zombie() && w.last != nil && st.StartTime == w.begin.StartTime && (w.target == nil || w.target.Alive())
+	return err == nil && !st.Zombie() && w.last != nil && st.StartTime == w.begin.StartTime &&
+		!slices.ContainsFunc(w.readable(), func(g *goruntime.Runtime) bool { return !g.Target.Alive() })
 }
 
 // Quick reads what takes microseconds: RSS, and the statistics of its Go runtime, nil
-// where there is none.
+// where there is none, or several.
 func (w *Watcher) Quick() (rss uint64, stats *goruntime.Stats, err error) {
 	m, err := w.s.FS.Statm(w.pid)
 	if err != nil {
 		return 0, nil, w.s.FS.Unseen(w.pid, err)
 	}
-	if w.target != nil {
-		if s, err := w.target.Stats(); err == nil {
+	if all := w.readable(); len(all) == 1 {
+		if s, err := all[0].Target.Stats(); err == nil {
 			stats = &s
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
@@ -25,6 +26,10 @@ type Process struct {
 
 	IsGo              *bool  // nil if its program could not be read
 	GoVersion, Module string // of a Go program
+	// Maker is who made it where that is not go build alone (executable.UPX and others); and
+	// Memfd says that its program was executed from memory (memfd_create), not from a file.
+	Maker string
+	Memfd bool
 	// Patches are those of Go's runtime that folio built it with, as name@hash.
 	Patches []string
 	// HeapPatch says where it has the patch by which its heap asks for huge pages:
@@ -172,7 +177,7 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 	}
 	p.Limit = s.limit(pid)
 	s.fillPatches(p)
-	if err := s.fillMemory(p, o, status); err != nil {
+	if err := s.fillMemory(p, w, status); err != nil {
 		return nil, err
 	}
 	if o.Waterfall && p.Memory != nil {
@@ -196,17 +201,29 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 }
 
 func (s *System) fillProgram(p *Process) {
-	version, module, isGo, err := s.Program(p.PID)
+	of, err := s.program(p.PID)
 	if err != nil {
 		p.note("whether it is a Go program is not known: %s", s.denied(p.PID, err))
 		return
 	}
-	p.IsGo, p.GoVersion, p.Module = &isGo, version, module
+	path, _ := os.Readlink(s.FS.ExePath(p.PID))
+	p.Memfd = strings.HasPrefix(path, "/memfd:")
+	p.IsGo, p.GoVersion, p.Module = &of.isGo, of.version, of.module
+	if of.foreign == nil {
+		return
+	}
+	p.Maker = of.foreign.Maker
+	if isGo, known := of.foreign.IsGo(); known {
+		p.IsGo = &isGo
+	} else {
+		p.IsGo = nil
+		p.note("whether it is a Go program is not known: %v", of.foreign)
+	}
 }
 
 // fillPatches says how the runtime of a Go program was changed.
 func (s *System) fillPatches(p *Process) {
-	if p.IsGo == nil || !*p.IsGo {
+	if p.IsGo == nil || !*p.IsGo || p.Maker != "" {
 		return
 	}
 	record, err := overlay.ReadFile(s.FS.ExePath(p.PID))
@@ -248,7 +265,7 @@ func (s *System) heapPatch(pid int) (string, error) {
 }
 
 // fillMemory looks at mappings and windows. Its errors are of processes that ended.
-func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error {
+func (s *System) fillMemory(p *Process, w *Watcher, status procmem.Status) error {
 	p.Of = Anonymous
 	mappings, flags, err := s.mappings(p.PID, status)
 	switch {
@@ -271,6 +288,11 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 		} else if procmem.Gone(err) {
 			return err
 		}
+	} else if err := s.updateRuntimes(p, w); s.ended(p, err) != nil {
+		return err
+	} else if err == nil && w.Attached() {
+		vmas, _ := s.FS.Maps(p.PID)
+		heap = heapsOf(w.readable(), vmas)
 	}
 	a := s.sort(p, mappings, heap)
 	advised := &a
@@ -286,7 +308,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 			smapsWait(resident(mappings)), p.PID)
 	}
 	p.Policy = s.policy(status, advised)
-	return s.fillWindows(p, o, a)
+	return s.fillWindows(p, w.o, a)
 }
 
 // smapsMost is of how many bytes of base pages smaps is read: while the kernel counts those
@@ -347,7 +369,8 @@ func (s *System) sort(p *Process, mappings []procmem.Mapping, heap []page.Range)
 		k.Resident += m.Rss + m.Hugetlb
 		k.Huge += m.Huge + m.Hugetlb
 		swapped[kind] += m.Swap
-		if kind != p.Of || !usable(m.VMA) {
+		windows := kind == p.Of || kind == GoHeap // that of a library is anonymous memory, too
+		if !windows || !usable(m.VMA) {
 			continue
 		}
 		r := page.Range{Start: uintptr(m.Start), End: uintptr(m.End)}

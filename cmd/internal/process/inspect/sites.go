@@ -22,17 +22,13 @@ import (
 
 // heapProfile reads the heap profile of the process, in pprof's format.
 func (w *Watcher) heapProfile(ctx context.Context) (*profile.Profile, error) {
-	h, err := w.target.HeapProfile(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return callsite.HeapProfile(h, callsite.Of(w.target), w.s.FS.ExePath(w.pid), time.Now())
+	return callsite.ReadHeap(ctx, w.readable(), time.Now())
 }
 
 // WriteHeap writes the heap profile of the process as go tool pprof reads it; nothing of a
 // process without a Go runtime that can be read.
 func (w *Watcher) WriteHeap(ctx context.Context, to io.Writer) error {
-	if w.target == nil {
+	if !w.Attached() {
 		return nil
 	}
 	p, err := w.heapProfile(ctx)
@@ -122,10 +118,10 @@ func creators(g *callsite.Goroutines, stacks uint64) []remedy.Site {
 // what they do, the most first; nothing of a process without a Go runtime that can be read.
 // Where the process ends meanwhile it writes those that were read, and returns [ErrCut].
 func (w *Watcher) WriteGoroutines(ctx context.Context, to io.Writer) error {
-	if w.target == nil {
+	if !w.Attached() {
 		return nil
 	}
-	g, err := callsite.ReadGoroutines(ctx, w.target)
+	g, err := callsite.ReadAllGoroutines(ctx, w.readable())
 	if g == nil {
 		return err
 	}
@@ -141,6 +137,9 @@ func (w *Watcher) WriteGoroutines(ctx context.Context, to io.Writer) error {
 	fmt.Fprintln(b)
 	for _, of := range g.Groups {
 		fmt.Fprintf(b, "\n%d: %s", of.Count, of.State)
+		if of.In != "" {
+			fmt.Fprintf(b, ", in %s", console.Line(of.In))
+		}
 		if of.Leaked {
 			fmt.Fprint(b, ", leaked")
 		}

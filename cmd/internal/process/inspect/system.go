@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/host"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -32,6 +34,7 @@ type program struct {
 	file            os.FileInfo
 	version, module string
 	isGo            bool
+	foreign         *executable.ForeignError // nil: of go build, or not of Go
 	used            time.Time
 }
 
@@ -42,10 +45,15 @@ const mostPrograms = 1000
 // and its main module, "" if it was built outside one. A process of another user
 // needs CAP_SYS_PTRACE.
 func (s *System) Program(pid int) (version, module string, isGo bool, err error) {
+	p, err := s.program(pid)
+	return p.version, p.module, p.isGo, err
+}
+
+func (s *System) program(pid int) (program, error) {
 	path := s.FS.ExePath(pid)
 	file, err := os.Stat(path)
 	if err != nil {
-		return "", "", false, err
+		return program{}, err
 	}
 	now := time.Now()
 	s.mu.Lock()
@@ -54,14 +62,21 @@ func (s *System) Program(pid int) (version, module string, isGo bool, err error)
 		p := &s.programs[i]
 		if os.SameFile(p.file, file) && p.file.ModTime().Equal(file.ModTime()) && p.file.Size() == file.Size() {
 			p.used = now
-			return p.version, p.module, p.isGo, nil
+			return *p, nil
 		}
 	}
 	p := program{file: file, used: now}
 	p.version, p.module, p.isGo = host.Program(path)
+	if f, info, err := input.Open(path); err == nil {
+		p.foreign = executable.Foreign(f, info.Size())
+		f.Close()
+	}
+	if p.foreign != nil {
+		p.version = "" // garble hides it
+	}
 	if len(s.programs) < mostPrograms {
 		s.programs = append(s.programs, p)
-		return p.version, p.module, p.isGo, nil
+		return p, nil
 	}
 	oldest := &s.programs[0]
 	for i := range s.programs {
@@ -70,7 +85,7 @@ func (s *System) Program(pid int) (version, module string, isGo bool, err error)
 		}
 	}
 	*oldest = p
-	return p.version, p.module, p.isGo, nil
+	return p, nil
 }
 
 // FaultTime is how long page faults of a process are counted for a look at it.

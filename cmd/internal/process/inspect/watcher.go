@@ -21,10 +21,10 @@ type Watcher struct {
 	first  time.Time    // when it was first looked at
 	at     time.Time    // of the last look
 
-	pages  *page.Process
-	target *goruntime.Target // nil: not attached, or there is none
-	denied string            // why its runtime cannot be read
-	notes  int               // how many notes came before those of the waterfall
+	pages    *page.Process
+	runtimes *goruntime.Runtimes           // nil: not looked for yet
+	reasons  map[*goruntime.Runtime]string // why some could not be read
+	notes    int                           // how many notes came before those of the waterfall
 }
 
 // Watch prepares to look at a process with these options; FaultTime is not used: faults
@@ -36,17 +36,33 @@ func (s *System) Watch(pid int, o Options) *Watcher {
 
 // Close ends it.
 func (w *Watcher) Close() {
-	if w.target != nil {
-		w.target.Close()
+	if w.runtimes != nil {
+		w.runtimes.Close()
 	}
 	if w.pages != nil {
 		w.pages.Close()
 	}
 }
 
-// Attached reports whether the runtime of the process can be read: then what is read is of
+// Attached reports whether a Go runtime of the process can be read: then what is read is of
 // one program, and an error after it began another.
-func (w *Watcher) Attached() bool { return w.target != nil }
+func (w *Watcher) Attached() bool { return len(w.readable()) > 0 }
+
+// readable are the Go runtimes of the process that can be read.
+func (w *Watcher) readable() []*goruntime.Runtime {
+	if w.runtimes == nil {
+		return nil
+	}
+	return w.runtimes.Readable()
+}
+
+// Runtimes are the Go runtimes of the process, which end with w. Later looks find more.
+func (w *Watcher) Runtimes() []*goruntime.Runtime {
+	if w.runtimes == nil {
+		return nil
+	}
+	return w.runtimes.All()
+}
 
 // Look looks at the process as [System.Process] does.
 func (w *Watcher) Look() (*Process, error) {

@@ -17,6 +17,12 @@ type Blocked struct {
 	Stack []symbol.Frame
 }
 
+// A caller is a goroutine of a runtime, by its id.
+type caller struct {
+	in string // the file of the runtime; "" where there is one
+	id uint64
+}
+
 // A callback is a goroutine that calls finalizers or cleanups, and waits.
 type callback struct {
 	what  string
@@ -25,15 +31,15 @@ type callback struct {
 }
 
 // readCallback notes that such a goroutine waits. That it has run meanwhile clears since.
-func (w *watcher) readCallback(waiting map[uint64]callback, what string, g *goruntime.Goroutine) {
+func (w *watcher) readCallback(waiting map[caller]callback, in, what string, g *goruntime.Goroutine) {
 	if g.Since == 0 || g.Status != goruntime.Waiting && g.Status != goruntime.Leaked || g.Reason == "finalizer wait" || g.Reason == "cleanup wait" {
 		return
 	}
 	c := callback{what, g.Since, 1}
-	if before, ok := w.callbacks[g.ID]; ok && before.since == g.Since {
+	if before, ok := w.callbacks[caller{in, g.ID}]; ok && before.since == g.Since {
 		c.seen += before.seen
 	}
-	waiting[g.ID] = c
+	waiting[caller{in, g.ID}] = c
 }
 
 // stuck reports whether one of them was seen to wait in so many readings that it is blocked.
@@ -49,7 +55,7 @@ func (w *watcher) stuck() bool {
 // judgeCallbacks finds those that are blocked in code of the program.
 func (w *watcher) judgeCallbacks(all *callsite.Goroutines) {
 	for _, g := range all.Groups {
-		if c, ok := w.callbacks[g.Example]; ok && Enough(c.seen) && g.Longest > 0 {
+		if c, ok := w.callbacks[caller{g.In, g.Example}]; ok && Enough(c.seen) && g.Longest > 0 {
 			w.Blocked = append(w.Blocked, Blocked{c.what, g.State, g.Longest, g.Waits()})
 		}
 	}

@@ -26,8 +26,8 @@ func TestCallback(t *testing.T) {
 	} {
 		w := &watcher{}
 		for i := range 60 {
-			waiting := map[uint64]callback{}
-			w.readCallback(waiting, "finalizer", &goruntime.Goroutine{ID: 3, Status: c.status, Reason: c.reason, Since: c.since(i)})
+			waiting := map[caller]callback{}
+			w.readCallback(waiting, "", "finalizer", &goruntime.Goroutine{ID: 3, Status: c.status, Reason: c.reason, Since: c.since(i)})
 			w.callbacks = waiting
 		}
 		if got := w.stuck(); got != c.want {

@@ -15,12 +15,13 @@ const (
 
 // readLive adds what the last GC cycle found live, once for each cycle.
 func (w *watcher) readLive(at float64, f *waterfall.Waterfall) {
-	w.gogc, w.held = f.GC.Percent, Point{at, float64(f.GC.Objects)}
-	if f.GC.Last.IsZero() || len(w.live) > 0 && f.GC.Cycles == w.lastCycle {
+	gc := f.AllGC()
+	w.gogc, w.held = gc.Percent, Point{at, float64(gc.Objects)}
+	if gc.Last.IsZero() || len(w.live) > 0 && gc.Cycles == w.lastCycle {
 		return
 	}
-	w.lastCycle = f.GC.Cycles
-	w.live = append(w.live, Point{at - f.At.Sub(f.GC.Last).Seconds(), float64(f.GC.Marked)})
+	w.lastCycle = gc.Cycles
+	w.live = append(w.live, Point{at - f.At.Sub(gc.Last).Seconds(), float64(gc.Marked)})
 }
 
 // liveGrows says how the live heap as a whole grows.

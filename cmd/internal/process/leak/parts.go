@@ -44,7 +44,7 @@ func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
 	w.rss.Add(&inspect.Process{Waterfall: f}, 0, 0)
 	to, kinds := &w.memory[divided], slices.Clone(watched)
 	switch {
-	case f.GC == nil:
+	case f.AllGC() == nil:
 		to = &w.memory[whole]
 		kinds = slices.DeleteFunc(kinds, func(k waterfall.Kind) bool { return k == waterfall.Stacks })
 		if w.goProgram && !w.profile {

@@ -49,6 +49,7 @@ type Finding struct {
 
 	Func, File string // the line; of goroutines the go statement
 	Line       int
+	In         string   // the file of its runtime; "" where the process has one
 	Inside     string   // the function of the standard library that it called
 	Callers    []string // of the line
 	Title      string   // of memory
@@ -100,14 +101,14 @@ type series struct {
 	Finding
 	points []Point
 	uses   map[uint64]*[2]callsite.Use // first and last, by the size of objects
+	rate   uint64                      // of the samples
 }
 
 // Watcher watches a process.
 type watcher struct {
 	*Report
 	watch         *inspect.Watcher
-	target        *goruntime.Target // nil: it is not Go, or cannot be read
-	names         callsite.Frames
+	sources       []*source // none: it is not Go, or cannot be read
 	begin         time.Time
 	heap          map[string]*series
 	starts        map[string]*series
@@ -121,14 +122,11 @@ type watcher struct {
 	looks, looked int  // how often the live heap was judged; at which cycle last
 	profile       bool // there is a heap profile
 	goProgram     bool
-	cycle         uint32
 	cycles        int
-	rate          uint64
-	known         map[string]*series // by stack
-	last          []float64          // when each heap profile was read
+	last          []float64 // when goroutines were read
 	system        map[uint64]bool
 	calls         map[uint64]string   // of goroutines of the runtime that call the program: what
-	callbacks     map[uint64]callback // at the last reading, by goroutine
+	callbacks     map[caller]callback // at the last reading
 }
 
 // Bounds of what is kept of a program that has too much.
@@ -147,14 +145,11 @@ type Options struct {
 func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress func(elapsed time.Duration)) (*Report, error) {
 	w := &watcher{
 		Report: &Report{}, pid: pid, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
-		starts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{}, calls: map[uint64]string{},
+		starts: map[string]*series{}, system: map[uint64]bool{}, calls: map[uint64]string{},
 	}
 	defer w.watch.Close()
-	if err := w.attach(s, pid); err != nil {
+	if err := w.attach(); err != nil {
 		return nil, err
-	}
-	if w.target != nil {
-		defer w.target.Close()
 	}
 	for {
 		progress(time.Since(w.begin))
@@ -190,31 +185,21 @@ func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress 
 	return w.Report, nil
 }
 
-func (w *watcher) attach(s *inspect.System, pid int) error {
+func (w *watcher) attach() error {
 	p, err := w.watch.Look()
 	if err != nil {
 		return err
 	}
-	switch {
+	w.goProgram = p.IsGo != nil && *p.IsGo
+	switch w.findSources(); {
 	case p.IsGo == nil && p.Waterfall == nil:
 		return fmt.Errorf("nothing of it can be watched: %s", p.Notes[len(p.Notes)-1])
+	case w.goProgram:
 	case p.IsGo == nil:
 		w.note("whether it is a Go program is not known: only the parts of its memory are watched")
-		return nil
-	case !*p.IsGo:
+	default:
 		w.note("not a Go program: only the parts of its memory are watched")
-		return nil
 	}
-	w.goProgram = true
-	if w.target, err = goruntime.Attach(s.FS, pid); err != nil {
-		if errors.Is(err, goruntime.ErrGone) {
-			return procmem.ErrNoProcess
-		}
-		w.target = nil
-		w.note("its heap profile and goroutines cannot be read: %v", err)
-		return nil
-	}
-	w.names, w.profile, w.Cycles = callsite.Of(w.target), true, &w.cycles
 	return nil
 }
 
@@ -241,30 +226,14 @@ func (w *watcher) read(ctx context.Context) error {
 	} else if n := len(p.Notes); n > 0 { // the last one says why
 		w.note("%s", p.Notes[n-1])
 	}
-	if w.target == nil {
+	w.findSources()
+	if len(w.sources) == 0 {
 		return nil
 	}
 	if err := w.readGoroutines(ctx, at); err != nil {
 		return err
 	}
-	if !w.profile {
-		return nil
-	}
-	h, err := w.target.HeapProfile(ctx)
-	switch {
-	case errors.Is(err, goruntime.ErrNoHeapProfile):
-		w.profile, w.Cycles = false, nil
-		w.note("lines that allocate are not watched: %v", err)
-	case errors.Is(err, goruntime.ErrInconsistent):
-		return nil // another time
-	case err != nil:
-		return fmt.Errorf("read its heap profile: %w", err)
-	case w.cycles == 0 || h.Cycle != w.cycle:
-		w.cycle, w.rate = h.Cycle, h.Rate
-		w.cycles++
-		w.addProfile(at, h)
-	}
-	return nil
+	return w.readProfiles(ctx, at)
 }
 
 // add adds a value to a series. What was not there before was 0.
@@ -297,115 +266,11 @@ func fill(all map[string]*series, at float64) {
 	}
 }
 
-func (w *watcher) readGoroutines(ctx context.Context, at float64) error {
-	counts := make(map[[2]uint64]int)
-	waiting := make(map[uint64]callback)
-	_, err := w.target.EachGoroutine(ctx, false, func(g *goruntime.Goroutine) {
-		own, known := w.system[g.Start]
-		if !known {
-			start := w.target.Frames(g.Start, false)
-			own = callsite.IsSystem(start)
-			w.system[g.Start], w.calls[g.Start] = own, callsite.Calls(start)
-		}
-		if what := w.calls[g.Start]; what != "" {
-			w.readCallback(waiting, what, g)
-		}
-		if !own && len(counts) < maxSeries {
-			counts[[2]uint64{g.Start, g.Created}]++
-		}
-	})
-	if errors.Is(err, goruntime.ErrInconsistent) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read its goroutines: %w", err)
-	}
-	w.callbacks = waiting
-	w.last = append(w.last, at)
-	for k, n := range counts {
-		created, start := w.names(k[1]), w.target.Frames(k[0], false)
-		if len(created) == 0 || len(start) == 0 || strings.HasPrefix(created[0].Func, "runtime.") {
-			continue // the runtime started it: the first goroutine
-		}
-		key := fmt.Sprintf("%s\n%s\n%d\n%s", created[0].Func, created[0].File, created[0].Line, start[len(start)-1].Func)
-		s := add(w.starts, key, at, w.last[:len(w.last)-1], float64(n))
-		if s != nil {
-			s.Kind, s.Func, s.File, s.Line, s.Start = Goroutines, created[0].Func, created[0].File, created[0].Line, start[len(start)-1].Func
-		}
-	}
-	fill(w.starts, at)
-	return nil
-}
-
-func (w *watcher) addProfile(at float64, h *goruntime.HeapProfile) {
-	uses := make(map[*series]map[uint64]callsite.Use)
-	var times []float64
-	for _, s := range w.heap {
-		for _, p := range s.points {
-			times = append(times, p.At)
-		}
-		break
-	}
-	for i := range h.Records {
-		r := &h.Records[i]
-		if r.AllocObjects == 0 {
-			continue
-		}
-		var u callsite.Use
-		u.AllocObjects, u.AllocBytes = callsite.Scale(r.AllocObjects, r.AllocBytes, h.Rate)
-		u.InUseObjects, u.InUseBytes = callsite.Scale(r.AllocObjects-r.FreedObjects, r.AllocBytes-r.FreedBytes, h.Rate)
-		key := fmt.Sprint(r.Stack)
-		s := w.known[key]
-		if s == nil {
-			var stack []symbol.Frame
-			for _, pc := range r.Stack {
-				if f := w.names(pc); len(f) > 0 {
-					stack = append(stack, f[0])
-				}
-			}
-			frame, inside, depth, _ := callsite.Caller(stack)
-			site := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Func, frame.File, frame.Line, inside)
-			if s = add(w.heap, site, at, times, 0); s == nil {
-				w.note("more than %d lines allocate: the others are not watched", maxSeries)
-				continue
-			}
-			if s.Func == "" {
-				s.Kind, s.Func, s.File, s.Line, s.Inside, s.Callers = Heap, frame.Func, frame.File, frame.Line, inside, callsite.Callers(stack, depth)
-				s.uses = make(map[uint64]*[2]callsite.Use)
-			}
-			w.known[key] = s
-		}
-		if n := len(s.points); s.points[n-1].At == at {
-			s.points[n-1].Value += float64(u.InUseBytes)
-		} else {
-			s.points = append(s.points, Point{at, float64(u.InUseBytes)})
-		}
-		if uses[s] == nil {
-			uses[s] = make(map[uint64]callsite.Use)
-		}
-		sum := uses[s][r.Size]
-		sum.Add(u)
-		uses[s][r.Size] = sum
-	}
-	fill(w.heap, at)
-	for s, sizes := range uses {
-		for size, u := range sizes {
-			if both := s.uses[size]; both != nil {
-				both[1] = u
-			} else if w.cycles == 1 {
-				s.uses[size] = &[2]callsite.Use{u, u}
-			} else {
-				s.uses[size] = &[2]callsite.Use{{}, u}
-			}
-		}
-	}
-}
-
 // noise is the standard deviation of the growth of a line, by sampling.
 func (w *watcher) noise(s *series) float64 {
 	v := 0.0
 	for size, u := range s.uses {
-		v += callsite.Variance(u[0], u[1], float64(size), float64(w.rate), false)
+		v += callsite.Variance(u[0], u[1], float64(size), float64(s.rate), false)
 	}
 	return math.Sqrt(v)
 }
@@ -468,7 +333,7 @@ func (w *watcher) stacks(ctx context.Context) {
 	if w.Ended || !w.stuck() && !slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Kind == Goroutines }) {
 		return
 	}
-	all, err := callsite.ReadGoroutines(context.WithoutCancel(ctx), w.target)
+	all, err := callsite.ReadAllGoroutines(context.WithoutCancel(ctx), runtimesOf(w.sources))
 	if err != nil {
 		w.note("what the goroutines do is not known: %v", err)
 		return
@@ -477,7 +342,7 @@ func (w *watcher) stacks(ctx context.Context) {
 	for i := range w.Found {
 		f := &w.Found[i]
 		for _, g := range all.Groups { // the most first
-			if f.Kind == Goroutines && g.Created.Func == f.Func && g.Created.Line == f.Line && g.Start == f.Start {
+			if f.Kind == Goroutines && g.In == f.In && g.Created.Func == f.Func && g.Created.Line == f.Line && g.Start == f.Start {
 				f.State, f.Stack, f.Leaked = g.State, g.Waits(), g.Leaked
 				break
 			}

@@ -134,8 +134,11 @@ type Waterfall struct {
 	// Classes divide the spans for objects, by the memory that is in no object, largest
 	// first; nil if the runtime could not be read.
 	Classes []Class
-	// GC is what the runtime says of its GC; nil if it could not be read.
+	// GC is what the runtime says of its GC; nil if it could not be read, or if there are
+	// several.
 	GC *GC
+	// Runtimes are those of Source, one by one, and then those that could not be read.
+	Runtimes []GoRuntime
 	// Not part of RSS; nil if not known.
 	PageTables, Swap, HugeTLB *uint64
 	Readings                  []Reading
@@ -147,10 +150,47 @@ type Waterfall struct {
 	Notes  []string
 }
 
+// A GoRuntime is a Go runtime in a process: of the program, or of a library. Source knows no
+// more of it than what it has in memory; who made the source says the rest.
+type GoRuntime struct {
+	Path            string // of its file
+	Main            bool   // it is that of the program
+	Version, Module string // "" if unknown
+	Plugins         []string
+	Reason          string // why what it has could not be read; "" if it was
+
+	Heap   uint64 // bytes in memory of its heap: from live objects to free pages
+	Mapped uint64 // what it has mapped for all, in memory or not: MemStats.Sys
+	GC     *GC    // nil if it could not be read
+}
+
 // Arenas are arenas of glibc's malloc.
 type Arenas struct {
 	Count int
 	Bytes uint64 // in memory
+}
+
+// AllGC is GC, and of several runtimes their sum: the last cycle is that of any, and GOGC the
+// highest.
+func (w *Waterfall) AllGC() *GC {
+	if w.GC != nil {
+		return w.GC
+	}
+	var sum *GC
+	for _, r := range w.Runtimes {
+		if r.GC == nil {
+			continue
+		}
+		if sum == nil {
+			sum = &GC{Percent: -1}
+		}
+		sum.Cycles, sum.Marked, sum.Objects = sum.Cycles+r.GC.Cycles, sum.Marked+r.GC.Marked, sum.Objects+r.GC.Objects
+		sum.Percent = max(sum.Percent, r.GC.Percent)
+		if r.GC.Last.After(sum.Last) {
+			sum.Last = r.GC.Last
+		}
+	}
+	return sum
 }
 
 // Part returns a part, which is empty if the process has none of it.

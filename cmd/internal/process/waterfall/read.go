@@ -3,12 +3,10 @@ package waterfall
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/page"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -19,10 +17,10 @@ type Source struct {
 	PID int
 	// Pages says what of a range is in memory; nil if that cannot be read.
 	Pages Pages
-	// Runtime is the Go runtime of the process; nil if it has none, or if it cannot be
-	// read. Then Heap is where its heap is, as far as that is known.
-	Runtime Runtime
-	Heap    []page.Range
+	// Runtimes are the Go runtimes of the process that can be read. Where there are none, Heap
+	// is where its heap is, as far as that is known.
+	Runtimes []Runtime
+	Heap     []page.Range
 	// Now is the time. Default: time.Now.
 	Now func() time.Time
 	// Once is for a process that may end at any moment: what changes while it is read is
@@ -124,12 +122,23 @@ func (s *Source) read() (*Waterfall, error) {
 	}
 	l := &look{Source: s, begin: s.Now()}
 	l.Waterfall = &Waterfall{At: l.begin}
-	var before, after goruntime.Stats
 	var mappings []procmem.Mapping
-	if s.Runtime != nil {
-		if err := l.timed(readStats, func() (err error) { before, err = s.Runtime.Stats(); return err }); err != nil {
-			return nil, err
+	parts := make([]goParts, len(s.Runtimes))
+	each := func(what string, read func(p *goParts, r Runtime) error) error {
+		if len(parts) == 0 {
+			return nil
 		}
+		return l.timed(what, func() error {
+			for i, r := range s.Runtimes {
+				if err := read(&parts[i], r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := each(readStats, func(p *goParts, r Runtime) (err error) { p.before, err = r.Stats(); return err }); err != nil {
+		return nil, err
 	}
 	smaps := false
 	err := l.timed(readPages, func() (err error) { mappings, smaps, err = s.FS.Counted(s.PID); return err })
@@ -143,24 +152,23 @@ func (s *Source) read() (*Waterfall, error) {
 		return nil, err
 	}
 	l.RSS = resident(mappings)
-	var parts goParts
-	if s.Runtime != nil {
-		if err := l.timed(readHeap, func() (err error) { parts, err = l.readHeap(); return err }); err != nil {
-			return nil, err
-		}
-		if err := l.timed(readAgain, func() (err error) { after, err = s.Runtime.Stats(); return err }); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.sort(mappings, &parts); err != nil {
+	if err := each(readHeap, l.readHeap); err != nil {
 		return nil, err
 	}
-	if s.Runtime != nil && !s.Runtime.Alive() {
-		return nil, Lost(s.FS, s.PID)
+	if err := each(readAgain, func(p *goParts, r Runtime) (err error) { p.after, err = r.Stats(); return err }); err != nil {
+		return nil, err
+	}
+	if err := l.sort(mappings, parts); err != nil {
+		return nil, err
+	}
+	for _, r := range s.Runtimes {
+		if !r.Alive() {
+			return nil, Lost(s.FS, s.PID)
+		}
 	}
 	l.beyond(smaps)
 	l.Allocators = loaded(mappings)
-	l.finish(&parts, before, after)
+	l.finish(parts)
 	return l.Waterfall, nil
 }
 
@@ -202,108 +210,9 @@ func resident(mappings []procmem.Mapping) (n uint64) {
 	return n
 }
 
-// goParts are what the runtime has, and what of it is in memory.
-type goParts struct {
-	heap     *goruntime.Heap
-	metadata []goruntime.Range
-
-	classes                                        []uint64 // resident, by size class
-	stacks, work, free, released, around, resident uint64
-}
-
-// readHeap reads what is in the heap, and which of its pages are in memory.
-func (l *look) readHeap() (p goParts, err error) {
-	if p.metadata, err = l.Runtime.Metadata(); err != nil {
-		return p, err
-	}
-	if p.heap, err = l.Runtime.Heap(); err != nil {
-		return p, err
-	}
-	p.classes = make([]uint64, len(p.heap.Classes))
-	next := p.heap.InUse
-	for _, arena := range p.heap.Arenas {
-		at := arena.Start
-		for len(next) > 0 && next[0].Start < arena.End {
-			if err := l.around(&p, at, next[0].Start); err != nil {
-				return p, err
-			}
-			if err := l.pages(&p, next[0]); err != nil {
-				return p, err
-			}
-			at = next[0].End
-			next = next[1:]
-		}
-		if err := l.around(&p, at, arena.End); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-// around adds what is in memory of an arena where the heap has not grown to.
-func (l *look) around(p *goParts, from, to uint64) error {
-	n, err := l.residentIn(from, to)
-	p.around += n
-	p.resident += n
-	return err
-}
-
-// residentIn returns how much of a range is in memory.
-func (l *look) residentIn(from, to uint64) (uint64, error) {
-	if from >= to {
-		return 0, nil
-	}
-	r, err := l.Pages.Residency(page.Range{Start: uintptr(from), End: uintptr(to)}, nil)
-	return r.Resident, err
-}
-
-// pages adds what is in memory of a part of the heap, by what it is used for.
-func (l *look) pages(p *goParts, r goruntime.Range) error {
-	const size = goruntime.PageSize
-	var in [1 << 8]uint64 // bytes by kind
-	_, err := l.Pages.Residency(page.Range{Start: uintptr(r.Start), End: uintptr(r.End)}, &page.ResidencyOptions{Runs: func(run page.Range) {
-		// Its ends can be within a page of the runtime, where the system's are smaller.
-		start, end := max(uint64(run.Start), r.Start), min(uint64(run.End), r.End)
-		if start >= end {
-			return
-		}
-		kinds := p.heap.Pages(goruntime.Range{Start: start &^ (size - 1), End: (end + size - 1) &^ (size - 1)})
-		if len(kinds) == 0 {
-			return
-		}
-		for _, k := range kinds {
-			in[k] += size
-		}
-		in[kinds[0]] -= start % size
-		in[kinds[len(kinds)-1]] -= -end % size
-	}})
-	for k, n := range in {
-		p.add(goruntime.PageKind(k), n)
-	}
-	return err
-}
-
-func (p *goParts) add(k goruntime.PageKind, n uint64) {
-	p.resident += n
-	switch k {
-	case goruntime.FreePage:
-		p.free += n
-	case goruntime.ReleasedPage:
-		p.released += n
-	case goruntime.StackPage:
-		p.stacks += n
-	case goruntime.WorkPage:
-		p.work += n
-	default:
-		if c := k.Class(); c >= 0 && c < len(p.classes) {
-			p.classes[c] += n
-		}
-	}
-}
-
 // sort adds up the mappings.
-func (l *look) sort(mappings []procmem.Mapping, p *goParts) error {
-	heap := l.heapRanges(p)
+func (l *look) sort(mappings []procmem.Mapping, parts []goParts) error {
+	heap, metadata := l.ranges(parts)
 	var inHeap int64
 	for i, m := range mappings {
 		left := m.Rss
@@ -336,7 +245,7 @@ func (l *look) sort(mappings []procmem.Mapping, p *goParts) error {
 		}
 		file, anonymous := kindOf(mappings, i, l.FS.PageSize())
 		if anonymous == Other || anonymous == Malloc || anonymous == ThreadStacks {
-			if n, err = take(Metadata, overlaps(p.metadata, m.Start, m.End)); err != nil {
+			if n, err = take(Metadata, overlaps(metadata, m.Start, m.End)); err != nil {
 				return err
 			}
 			l.bytes[Metadata] += int64(n)
@@ -356,132 +265,30 @@ func (l *look) sort(mappings []procmem.Mapping, p *goParts) error {
 		}
 		l.bytes[file] += int64(left - a)
 	}
-	if p.heap == nil {
+	if len(parts) == 0 {
 		l.bytes[Heap] = inHeap
 		return nil
 	}
 	// Between the two readings the program went on.
-	l.bytes[Changed] = inHeap - int64(p.resident)
+	l.bytes[Changed] = inHeap
+	for i := range parts {
+		l.bytes[Changed] -= int64(parts[i].resident)
+	}
 	return nil
 }
 
-// heapRanges are where the Go heap is.
-func (l *look) heapRanges(p *goParts) (out []goruntime.Range) {
-	if p.heap != nil {
-		return p.heap.Arenas
+// ranges are where Go heaps are, and what their runtimes need for themselves.
+func (l *look) ranges(parts []goParts) (heap, metadata []goruntime.Range) {
+	for i := range parts {
+		heap, metadata = append(heap, parts[i].heap.Arenas...), append(metadata, parts[i].metadata...)
 	}
-	for _, r := range l.Heap {
-		out = append(out, goruntime.Range{Start: uint64(r.Start), End: uint64(r.End)})
-	}
-	slices.SortFunc(out, func(a, b goruntime.Range) int { return cmp.Compare(a.Start, b.Start) })
-	return out
-}
-
-// finish makes the parts.
-func (l *look) finish(p *goParts, before, after goruntime.Stats) {
-	runtime := map[Kind][2]uint64{}
-	if p.heap != nil {
-		l.divide(p, before)
-		live := func(s goruntime.Stats) uint64 { return min(s.Live, s.Objects) }
-		for k, of := range map[Kind]func(goruntime.Stats) uint64{
-			Live: live, Since: func(s goruntime.Stats) uint64 { return s.Objects - live(s) },
-			Unused: func(s goruntime.Stats) uint64 { return s.Unused }, Free: func(s goruntime.Stats) uint64 { return s.Free },
-			Repopulated: func(s goruntime.Stats) uint64 { return s.Released }, Stacks: func(s goruntime.Stats) uint64 { return s.Stacks + s.OSStacks },
-			Metadata: func(s goruntime.Stats) uint64 { return s.Metadata },
-		} {
-			runtime[k] = [2]uint64{of(before), of(after)}
+	if len(parts) == 0 {
+		for _, r := range l.Heap {
+			heap = append(heap, goruntime.Range{Start: uint64(r.Start), End: uint64(r.End)})
 		}
 	}
-	for k := range Kinds {
-		part := Part{Kind: k, Bytes: l.bytes[k], How: how(k)}
-		if k == Named {
-			part.Of = l.shares()
-		}
-		if say, ok := runtime[k]; ok {
-			part.Runtime = &say[0]
-			part.Uncertainty = new(uint64(abs(int64(say[1]) - int64(say[0]))))
-		}
-		if part.Bytes != 0 || part.Runtime != nil { // a 0 that was read is said
-			l.Parts = append(l.Parts, part)
-		}
+	for _, all := range [][]goruntime.Range{heap, metadata} {
+		slices.SortFunc(all, func(a, b goruntime.Range) int { return cmp.Compare(a.Start, b.Start) })
 	}
-	if l.Runtime != nil {
-		l.GC = newGC(after)
-	}
-	if l.Runtime != nil && before.Cycles != after.Cycles {
-		l.Notes = append(l.Notes, unit.Plural(int(after.Cycles-before.Cycles), "GC cycle")+" ended while it was read")
-	}
-}
-
-// newGC returns what statistics say of the GC.
-func newGC(s goruntime.Stats) *GC {
-	gc := &GC{Cycles: s.Cycles, Percent: int(s.Percent), Marked: s.Live, Objects: s.Objects}
-	if s.LastGC > 0 && s.LastGC <= math.MaxInt64 {
-		gc.Last = time.Unix(0, int64(s.LastGC))
-	}
-	if s.MemoryLimit >= 0 && s.MemoryLimit < math.MaxInt64 {
-		gc.Limit = new(uint64(s.MemoryLimit))
-	}
-	return gc
-}
-
-// how says where the figure of a part comes from.
-func how(k Kind) How {
-	switch k {
-	case Live, Since, Unused:
-		return Computed
-	case Other, Changed:
-		return Remainder
-	}
-	return Read
-}
-
-// divide divides the spans for objects: what is resident beyond the objects is in none,
-// for programs touch the objects of a span from its beginning.
-func (l *look) divide(p *goParts, s goruntime.Stats) {
-	var all objects
-	var unused uint64
-	for i, c := range p.heap.Classes {
-		in := Class{Size: c.Size, Spans: c.Spans, Bytes: c.Bytes, Objects: c.Objects, Resident: p.classes[i]}
-		in.Unused = in.Resident - min(in.Resident, in.Objects)
-		unused += in.Unused
-		all.add(in)
-		if c.Spans > 0 {
-			l.Classes = append(l.Classes, in)
-		}
-	}
-	slices.SortStableFunc(l.Classes, func(a, b Class) int { return cmp.Compare(b.Unused, a.Unused) })
-	live := all.live(s.Live)
-	l.bytes[Live], l.bytes[Since], l.bytes[Unused] = int64(live), int64(all.resident-live), int64(unused)
-	l.bytes[Free], l.bytes[Repopulated], l.bytes[Rounding] = int64(p.free), int64(p.released), int64(p.around)
-	l.bytes[Stacks] = int64(p.stacks)
-	l.bytes[Metadata] += int64(p.work)
-}
-
-// objects are bytes of objects: all of them, those in memory, and those that are not, by size.
-type objects struct{ bytes, resident, absent, absentLarge uint64 }
-
-func (o *objects) add(c Class) {
-	o.bytes += c.Objects
-	o.resident += min(c.Resident, c.Objects)
-	absent := c.Objects - min(c.Resident, c.Objects)
-	if c.Size == 0 { // the class of large objects, which have spans of their own
-		o.absentLarge += absent
-	} else {
-		o.absent += absent
-	}
-}
-
-// live returns how many bytes are in memory of the objects that the last GC cycle found,
-// which are so many. New small objects have been written, so those that are not in memory
-// are old ones: the live heap stays as it is until the next cycle. Of large objects, which
-// may be made and hardly touched, old and new ones are as much in memory.
-func (o *objects) live(found uint64) uint64 {
-	found = min(found, o.bytes)
-	live := found - min(found, o.absent)
-	if o.bytes > 0 {
-		live -= min(live, uint64(float64(found)*(float64(o.absentLarge)/float64(o.bytes))))
-	}
-	newest := o.bytes - found // no more can be of later ones
-	return min(max(live, o.resident-min(o.resident, newest)), o.resident)
+	return heap, metadata
 }

@@ -28,7 +28,7 @@ func open(t *testing.T, pid int) *Source {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { target.Close(); pages.Close() })
-	return &Source{PID: pid, Pages: pages, Runtime: target}
+	return &Source{PID: pid, Pages: pages, Runtimes: []Runtime{target}}
 }
 
 // near reports whether two figures differ by at most a fiftieth.

@@ -142,7 +142,7 @@ func TestFake(t *testing.T) {
 		{Start: metaAt, End: metaAt + 900<<10}, {Start: metaAt + mib, End: metaAt + mib + 300<<10},
 	}
 	now := time.Unix(0, 0)
-	s := &Source{FS: fs, PID: 7, Pages: pages, Runtime: runtime, Now: func() time.Time { now = now.Add(time.Millisecond); return now }}
+	s := &Source{FS: fs, PID: 7, Pages: pages, Runtimes: []Runtime{runtime}, Now: func() time.Time { now = now.Add(time.Millisecond); return now }}
 	w, err := s.read()
 	if err != nil {
 		t.Fatal(err)
@@ -181,13 +181,13 @@ func TestFake(t *testing.T) {
 	}
 
 	// Without the runtime the heap is one part, where it is known to be.
-	s.Runtime, s.Heap = nil, []page.Range{{Start: arenaAt, End: arenaAt + 64*mib}}
+	s.Runtimes, s.Heap = nil, []page.Range{{Start: arenaAt, End: arenaAt + 64*mib}}
 	if w, err = s.Read(); err != nil || w.Part(Heap).Bytes != 5*mib || sum(w) != total || w.Part(Live).Runtime != nil {
 		t.Errorf("%+v, %v", w, err)
 	}
 
 	// It began another program; or it cannot be read.
-	s.Runtime, runtime.dead = runtime, true
+	s.Runtimes, runtime.dead = []Runtime{runtime}, true
 	if _, err := s.Read(); !errors.Is(err, ErrExec) {
 		t.Errorf("%v", err)
 	}
@@ -204,7 +204,7 @@ func TestFake(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s.PID = 8
-	s.Runtime = nil
+	s.Runtimes = nil
 	if _, err := s.Read(); !procmem.Gone(err) {
 		t.Errorf("no such process: %v", err)
 	}

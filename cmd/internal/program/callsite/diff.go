@@ -28,6 +28,7 @@ func (u *Use) Add(v Use) {
 type Change struct {
 	Func, File    string
 	Line          int64
+	In            string // the file of the program or library; "" where there is one
 	Inside        string // the function of the standard library that it called and that allocated
 	Before, After Use
 	// Error is the sampling error of the growth in bytes: with a probability of 95% it is
@@ -68,6 +69,7 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 		before, after Use
 		size          int64
 		sample        *profile.Sample
+		in            string
 	}
 	out := &Diff{}
 	all := make(map[diffKey]*entry)
@@ -80,10 +82,11 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 		}
 		for _, s := range p.Sample {
 			u := Use{max(s.Value[at[0]], 0), max(s.Value[at[1]], 0), max(s.Value[at[2]], 0), max(s.Value[at[3]], 0)}
-			k := diffKey{stackOf(s), fmt.Sprint(s.NumLabel["bytes"])}
+			in := fileOf(p, s)
+			k := diffKey{in + "\n" + stackOf(s), fmt.Sprint(s.NumLabel["bytes"])}
 			e := all[k]
 			if e == nil {
-				e = &entry{sample: s}
+				e = &entry{sample: s, in: in}
 				if n := s.NumLabel["bytes"]; len(n) == 1 {
 					e.size = n[0]
 				} else if u.AllocObjects > 0 {
@@ -112,10 +115,10 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 	for _, e := range all {
 		stack := Stack(e.sample)
 		frame, inside, at, _ := Caller(stack)
-		key := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Func, frame.File, frame.Line, inside)
+		key := fmt.Sprintf("%s\n%s\n%s\n%d\n%s", e.in, frame.Func, frame.File, frame.Line, inside)
 		s := sites[key]
 		if s == nil {
-			s = &site{Change: Change{Func: frame.Func, File: frame.File, Line: int64(frame.Line), Inside: inside}, most: math.MinInt64}
+			s = &site{Change: Change{Func: frame.Func, File: frame.File, Line: int64(frame.Line), In: e.in, Inside: inside}, most: math.MinInt64}
 			sites[key] = s
 		}
 		s.Before.Add(e.before)
@@ -131,7 +134,7 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 	}
 	slices.SortFunc(out.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Growth(), a.Growth()), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
-			strings.Compare(a.Func, b.Func), strings.Compare(a.Inside, b.Inside))
+			strings.Compare(a.Func, b.Func), strings.Compare(a.Inside, b.Inside), strings.Compare(a.In, b.In))
 	})
 	return out, nil
 }

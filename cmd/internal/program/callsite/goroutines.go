@@ -30,6 +30,7 @@ type Goroutines struct {
 // A GoroutineGroup is goroutines of one creation site in one state, with one stack.
 type GoroutineGroup struct {
 	Count   int
+	In      string // the file of their runtime; "" where the process has one
 	State   string // as stack traces have it: running, select, chan receive
 	Leaked  bool
 	Start   string       // the function that it began with
@@ -133,11 +134,16 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 		}
 		out.Groups = append(out.Groups, g.GoroutineGroup)
 	}
-	slices.SortFunc(out.Groups, func(a, b GoroutineGroup) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Created.Func, b.Created.Func), cmp.Compare(a.Created.Line, b.Created.Line),
-			strings.Compare(a.State, b.State), cmp.Compare(a.Example, b.Example))
-	})
+	out.sort()
 	return out, err
+}
+
+// sort puts the most first.
+func (g *Goroutines) sort() {
+	slices.SortFunc(g.Groups, func(a, b GoroutineGroup) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Created.Func, b.Created.Func), cmp.Compare(a.Created.Line, b.Created.Line),
+			strings.Compare(a.State, b.State), strings.Compare(a.In, b.In), cmp.Compare(a.Example, b.Example))
+	})
 }
 
 // IsSystem tells the runtime's own goroutines by the function that they begin with, as the

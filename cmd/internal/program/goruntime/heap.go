@@ -164,6 +164,17 @@ func (t *Target) heap(f *heapFields) (*Heap, error) {
 	return h, t.readSpans(h, f, at)
 }
 
+// Arenas returns the address space that the runtime has for its heap, in memory or not,
+// ascending.
+func (t *Target) Arenas() ([]Range, error) {
+	t.begin()
+	f, err := t.heapFields()
+	if err != nil {
+		return nil, err
+	}
+	return t.readArenas(&f, t.at.MHeap+t.moved)
+}
+
 // readArenas reads the list of arenas.
 func (t *Target) readArenas(f *heapFields, at uint64) (all []Range, err error) {
 	for _, list := range f.list {

@@ -54,6 +54,7 @@ type Runtimes struct {
 	pid      int
 	programs *Programs // nil: runtimes have names
 	exe      os.FileInfo
+	path     string // of exe
 	static   bool // it can load no libraries
 	all      []*Runtime
 	seen     map[mapped]int
@@ -85,6 +86,17 @@ func (r *Runtimes) Readable() (out []*Runtime) {
 		if g.Target != nil {
 			out = append(out, g)
 		}
+	}
+	return out
+}
+
+// Beside returns the runtimes that can be read, to be read while r is. They end with r.
+func (r *Runtimes) Beside() *Runtimes {
+	out := &Runtimes{fs: r.fs, pid: r.pid}
+	for _, g := range r.Readable() {
+		other := *g
+		other.Target, other.closer = g.Target.Beside(), nil
+		out.all = append(out.all, &other)
 	}
 	return out
 }
@@ -149,8 +161,8 @@ func (r *Runtimes) begin() error {
 
 // program looks at the program. It keeps exe where that is read from later.
 func (r *Runtimes) program(exe *os.File, info os.FileInfo) (keep bool, err error) {
-	g := &Runtime{Main: true}
-	g.Path, _ = os.Readlink(r.fs.ExePath(r.pid))
+	r.path, _ = os.Readlink(r.fs.ExePath(r.pid))
+	g := &Runtime{Main: true, Path: r.path}
 	f, p, err := r.look(exe, info)
 	if err == nil {
 		r.static = !p.dynamic
@@ -208,7 +220,7 @@ func (r *Runtimes) libraries(vmas []procmem.VMA) error {
 	}
 	for _, v := range vmas {
 		at := mapped{v.Start, v.Inode}
-		if v.Offset != 0 || v.Inode == 0 || !code[v.Inode] || r.seen[at] == mostTries {
+		if v.Offset != 0 || v.Inode == 0 || !code[v.Inode] || v.Name == r.path || r.seen[at] == mostTries {
 			continue
 		}
 		r.seen[at]++

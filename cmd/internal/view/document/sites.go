@@ -21,6 +21,7 @@ func sitesSection(f *result.Sites) *Section {
 	if f.GoVersion != nil {
 		s.About = []string{*f.GoVersion}
 	}
+	s.About = append(s.About, report.RuntimeNames(f.Runtimes)...)
 	if f.Heap != nil {
 		s.heap(f.Heap)
 	}
@@ -40,7 +41,7 @@ func sitesSection(f *result.Sites) *Section {
 }
 
 // siteText names a line, the function of the library that allocates there, and its caller.
-func siteText(s result.SiteLine, inside *string, callers []string) string {
+func siteText(s result.SiteLine, of, inside *string, callers []string) string {
 	text := result.ShortFunc(s.Func)
 	switch place := s.Place(); {
 	case place != "":
@@ -56,7 +57,15 @@ func siteText(s result.SiteLine, inside *string, callers []string) string {
 	if len(callers) > 0 {
 		text += ", from " + result.ShortFunc(callers[0])
 	}
-	return text
+	return text + ofRuntime(of)
+}
+
+// ofRuntime names the file of a runtime where there are several.
+func ofRuntime(of *string) string {
+	if of == nil {
+		return ""
+	}
+	return " in " + *of
 }
 
 // heap lists the lines that allocate what is in use.
@@ -75,7 +84,7 @@ func (s *Section) heap(h *result.HeapSites) {
 		if h.InUseBytes > 0 {
 			part = share(float64(x.InUseBytes) / float64(h.InUseBytes))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{sizeOf(x.InUseBytes), count(x.InUseObjects), part, sizeOf(x.AllocBytes), code(siteText(x.SiteLine, x.Inside, x.Callers))}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{sizeOf(x.InUseBytes), count(x.InUseObjects), part, sizeOf(x.AllocBytes), code(siteText(x.SiteLine, x.Of, x.Inside, x.Callers))}})
 	}
 	s.Blocks = append(s.Blocks, &Block{Key: true, Title: "Lines that allocate", Tables: []*Table{t}})
 }
@@ -102,7 +111,7 @@ func (s *Section) growth(g *result.HeapGrowth) {
 		default:
 			t.Rows = append(t.Rows, Row{Cells: []Cell{num(signed(x.Bytes), float64(x.Bytes)), num(unit.Bytes(x.Error), x.Error),
 				num(formatf("%+d", x.Objects), float64(x.Objects)), sizeOf(x.Before.InUseBytes), sizeOf(x.After.InUseBytes),
-				code(siteText(x.SiteLine, x.Inside, x.Callers))}})
+				code(siteText(x.SiteLine, x.Of, x.Inside, x.Callers))}})
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -146,6 +155,7 @@ func (s *Section) goroutines(g *result.GoroutineSites) {
 		if x.Created != nil {
 			created = "created by " + result.ShortFunc(x.Created.Func) + " " + x.Created.Place()
 		}
+		created += ofRuntime(x.Of)
 		stack := x.Stack // without how the runtime waits, which the state says
 		for len(stack) > 1 && strings.HasPrefix(stack[0].Func, "runtime.") {
 			stack = stack[1:]
@@ -267,7 +277,7 @@ func leakText(g result.Leak) string {
 		if g.Leaked {
 			text += ", leaked"
 		}
-		return text
+		return text + ofRuntime(g.Of)
 	}
-	return siteText(*g.Site, g.Inside, g.Callers)
+	return siteText(*g.Site, g.Of, g.Inside, g.Callers)
 }

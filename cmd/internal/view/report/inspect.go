@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -28,7 +29,10 @@ func Command(command []string, name string) string {
 // About says in a few words each what process it is.
 func About(p *result.Process) (out []string) {
 	switch {
+	case p.Maker != "":
+		out = append(out, madeBy(p.Maker))
 	case p.IsGo == nil:
+	case !*p.IsGo && p.Waterfall != nil && len(p.Waterfall.Runtimes) > 0: // see below
 	case !*p.IsGo:
 		out = append(out, "not Go")
 	default:
@@ -37,6 +41,12 @@ func About(p *result.Process) (out []string) {
 				out = append(out, *s)
 			}
 		}
+	}
+	if p.Memfd {
+		out = append(out, "executed from memory (memfd)")
+	}
+	if p.Waterfall != nil {
+		out = append(out, RuntimeNames(p.Waterfall.Runtimes)...)
 	}
 	if len(p.Patches) > 0 {
 		names := make([]string, len(p.Patches))
@@ -59,6 +69,40 @@ func About(p *result.Process) (out []string) {
 	}
 	if p.Swapped != nil && *p.Swapped > 0 {
 		out = append(out, unit.Size(*p.Swapped)+" in swap")
+	}
+	return out
+}
+
+// madeBy says who made a program.
+func madeBy(maker string) string {
+	switch maker {
+	case result.MadeByUPX:
+		return "packed (UPX)"
+	case result.MadeByGarble:
+		return "obfuscated (garble)"
+	}
+	return "built with " + maker
+}
+
+// RuntimeNames names the Go libraries and plugins of a process, in a few words each.
+func RuntimeNames(all []result.GoRuntime) (out []string) {
+	for _, r := range all {
+		if !r.Program {
+			text := "Go library " + console.Line(r.Name())
+			if r.GoVersion != nil {
+				text += ", " + *r.GoVersion
+			}
+			switch {
+			case r.Heap != nil:
+				text += ": Go heap " + unit.Size(*r.Heap)
+			case r.Reason != nil:
+				text += ": not read"
+			}
+			out = append(out, text)
+		}
+		for _, p := range r.Plugins {
+			out = append(out, "Go plugin "+console.Line(filepath.Base(p)))
+		}
 	}
 	return out
 }

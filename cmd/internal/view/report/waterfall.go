@@ -41,6 +41,13 @@ func WaterfallNotes(w *result.Waterfall, gc string) (lines []string) {
 	if gc != "" {
 		lines = append(lines, gc)
 	}
+	if w.GC == nil {
+		for _, r := range w.Runtimes {
+			if r.GC != nil {
+				lines = append(lines, fmt.Sprintf("%s: Go heap %s, %s", console.Line(r.Name()), SizeOr(r.Heap), GCText(r.GC, true)))
+			}
+		}
+	}
 	if text := fragmented(w.Classes); text != "" {
 		lines = append(lines, "free in spans, most in objects of: "+text)
 	}
