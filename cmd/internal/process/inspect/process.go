@@ -11,6 +11,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/launch"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/page"
@@ -170,7 +172,7 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 	p.Command, _ = s.FS.Cmdline(pid) // Name is left
 	s.fillProgram(p)
 	if o.Brief {
-		if p.IsGo != nil && *p.IsGo {
+		if p.hasGoHeap() {
 			p.Of = GoHeap
 		}
 		return p, s.fillWaterfall(p, w)
@@ -221,6 +223,11 @@ func (s *System) fillProgram(p *Process) {
 	}
 }
 
+// hasGoHeap reports whether the program has a heap as go build's runtime makes them.
+func (p *Process) hasGoHeap() bool {
+	return p.IsGo != nil && *p.IsGo && (p.Maker == "" || p.Maker == executable.Garble)
+}
+
 // fillPatches says how the runtime of a Go program was changed.
 func (s *System) fillPatches(p *Process) {
 	if p.IsGo == nil || !*p.IsGo || p.Maker != "" {
@@ -234,6 +241,8 @@ func (s *System) fillPatches(p *Process) {
 	}
 	if p.HeapPatch, err = s.heapPatch(p.PID); err != nil {
 		p.note("whether its heap was made to ask for huge pages is not known: %s", s.denied(p.PID, err))
+	} else if env, _ := s.FS.Environ(p.PID); p.HeapPatch == "" && launch.Marked(env, p.PID) { // unknown is as good as not marked
+		p.note("folio exec changed the program that this process began with; it has executed another since, and the change is lost: start it with folio exec --tree")
 	}
 }
 
@@ -280,7 +289,7 @@ func (s *System) fillMemory(p *Process, w *Watcher, status procmem.Status) error
 		return s.FS.NoMemory(p.PID)
 	}
 	var heap []page.Range
-	if p.IsGo != nil && *p.IsGo {
+	if p.hasGoHeap() {
 		if heap, err = s.find(p.PID); err == nil {
 			p.Of = GoHeap
 		} else if errors.Is(err, heapmap.ErrNotFound) {

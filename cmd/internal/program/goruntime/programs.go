@@ -15,6 +15,9 @@ import (
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
+// errNotGo says that a program has nothing of Go.
+var errNotGo = fmt.Errorf("not a Go program: %w", executable.ErrNotGo)
+
 // A Program is what the file of a program says of its runtime: it is the same in all
 // processes of the program.
 type Program struct {
@@ -34,7 +37,7 @@ func find(f *symbol.File, locate func(*symbol.File, *layout.Layout) (*layout.Glo
 		if err := f.Foreign(); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("not a Go program: %w", executable.ErrNotGo)
+		return nil, errNotGo
 	}
 	version := f.GoVersion()
 	if version == "" {

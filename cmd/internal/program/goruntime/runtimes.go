@@ -55,7 +55,7 @@ type Runtimes struct {
 	programs *Programs // nil: runtimes have names
 	exe      os.FileInfo
 	path     string // of exe
-	static   bool // it can load no libraries
+	static   bool   // it can load no libraries
 	all      []*Runtime
 	seen     map[mapped]int
 }
@@ -436,3 +436,35 @@ func (t *Target) fileOf(pc uint64) (*symbol.File, uint64) {
 	}
 	return t.file, t.moved
 }
+
+// NotGo says of a process whose program has no Go runtime what is known of it: the libraries
+// of Go that it loaded, who made its program, or that it is not Go. The error is an
+// [executable.ErrNotGo].
+func NotGo(fs procmem.FS, pid int) error {
+	r := NewRuntimes(fs, pid)
+	defer r.Close()
+	_ = r.Update() // what is not found is not named
+	var names []string
+	for _, g := range r.all {
+		if g.Main && g.Err != nil {
+			return g.Err
+		}
+		name := g.Name()
+		if v := g.Version(); v != "" {
+			name += " (" + v + ")"
+		}
+		names = append(names, name)
+	}
+	if len(names) > 0 {
+		return &librariesError{names}
+	}
+	return errNotGo
+}
+
+// A librariesError is for a program that is not Go, and has libraries that are.
+type librariesError struct{ names []string }
+
+func (e *librariesError) Error() string {
+	return "only libraries of it are Go: " + strings.Join(e.names, ", ")
+}
+func (e *librariesError) Is(target error) bool { return target == executable.ErrNotGo }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -128,5 +129,147 @@ func TestLibraryReplaced(t *testing.T) {
 		}
 	} else if g.Err == nil || !strings.Contains(g.Err.Error(), "replaced") {
 		t.Errorf("%v", g.Err)
+	}
+}
+
+// pluginMain is a plugin, and pluginHost a program that loads it, both of them with
+// goroutines that wait in the plugin.
+const (
+	pluginMain = `package main
+
+var kept [][]byte
+
+func Keep(n int) {
+	for range n {
+		b := make([]byte, 1<<20)
+		for i := range b {
+			b[i] = 1
+		}
+		kept = append(kept, b)
+	}
+	for range n {
+		go wait()
+	}
+}
+
+func wait() { select {} }
+
+func main() {}
+`
+	pluginHost = `package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"plugin"
+)
+
+func main() {
+	p, err := plugin.Open(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	keep, err := p.Lookup("Keep")
+	if err != nil {
+		panic(err)
+	}
+	keep.(func(int))(5)
+	fmt.Println("ready")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+}
+`
+)
+
+// TestPlugin: a plugin has the runtime of its program, and functions of its own.
+func TestPlugin(t *testing.T) {
+	testenv.CC(t)
+	build := func(name, source string, args ...string) string {
+		return testenv.Build{Source: map[string]string{"main.go": source, "go.mod": "module example.test/" + name + "\n\ngo 1.22\n"}, Args: args,
+			Env: []string{"CGO_ENABLED=1"}, Output: filepath.Join(t.TempDir(), name)}.Do(t)
+	}
+	plugin := build("plugin.so", pluginMain, "-buildmode=plugin")
+	h := testenv.StartHost(t, build("host", pluginHost), plugin)
+	all := runtimesOf(t, h.PID).All()
+	if len(all) != 1 || all[0].Err != nil || !all[0].Main || !slices.Equal(all[0].Plugins, []string{plugin}) {
+		t.Fatal(testenv.Dump(all))
+	}
+	g := all[0]
+	if s, err := g.Target.Stats(); err != nil || s.Objects < 5<<20 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	waiting := 0
+	if _, err := g.Target.EachGoroutine(context.Background(), true, func(g2 *Goroutine) {
+		f := g.Target.Frames(g2.Start, false)
+		if len(f) > 0 && strings.HasSuffix(f[0].Func, ".wait") && g2.Whole {
+			waiting++
+		}
+	}); err != nil || waiting != 5 {
+		t.Errorf("%d goroutines wait in the plugin, want 5: %v", waiting, err)
+	}
+}
+
+// TestArchive: a program of C that is linked with Go is read as one of Go.
+func TestArchive(t *testing.T) {
+	dir := t.TempDir()
+	archive := testenv.Library(t, "archive.a", "-buildmode=c-archive")
+	source, out := filepath.Join(dir, "main.c"), filepath.Join(dir, "program")
+	text := `#include <stdio.h>
+extern char *Do(char *);
+int main(void) {
+	char line[256];
+	Do("keep 6");
+	Do("collect");
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof line, stdin)) {
+		char *rest = line;
+		while (*rest != ' ' && *rest) rest++;
+		for (char *c = line; *c; c++) if (*c == '\n') *c = 0;
+		printf("%s\n", Do(rest + 1));
+		fflush(stdout);
+	}
+	return 0;
+}
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.Command(testenv.CC(t), "-o", out, source, archive, "-lpthread").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	h := testenv.StartHost(t, out)
+	all := runtimesOf(t, h.PID).All()
+	if len(all) != 1 || all[0].Err != nil || !all[0].Main || all[0].Version() != h.Ask(0, "version") {
+		t.Fatal(testenv.Dump(all))
+	}
+	var gc GC
+	if err := all[0].Target.ReadGC(&gc); err != nil || uint64(gc.Cycles) != h.Do(0, "stats").Cycles {
+		t.Errorf("%d cycles, %v", gc.Cycles, err)
+	}
+}
+
+// TestLibraryInMemory loads a library from memory that has no name. Only root may open it
+// again; others are told so.
+func TestLibraryInMemory(t *testing.T) {
+	lib := testenv.Library(t, "liba.so")
+	python := testenv.PythonHost(t)
+	loader := filepath.Join(t.TempDir(), "loader.py")
+	text := "import os, sys\nfd = os.memfd_create('lib')\nos.write(fd, open(sys.argv[2], 'rb').read())\n" +
+		"sys.argv = [sys.argv[1], '/proc/self/fd/%d' % fd]\nexec(open(sys.argv[0]).read())\n"
+	if err := os.WriteFile(loader, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := testenv.StartHost(t, python[0], loader, python[1], lib)
+	all := runtimesOf(t, h.PID).All()
+	if len(all) != 1 || all[0].Name() != "memfd:lib" {
+		t.Fatal(testenv.Dump(all))
+	}
+	g := all[0]
+	if g.Err == nil && g.Version() != h.Ask(0, "version") || g.Err != nil && !strings.Contains(g.Err.Error(), "only root") {
+		t.Errorf("%s, %v", g.Version(), g.Err)
+	}
+	if g.Err != nil && os.Geteuid() == 0 {
+		t.Error(g.Err)
 	}
 }

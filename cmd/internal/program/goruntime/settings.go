@@ -67,6 +67,9 @@ func newSetter(fs procmem.FS, pid int, attach func(*Program) (*Target, error)) (
 		return nil, err
 	}
 	p, err := Find(f)
+	if errors.Is(err, errNotGo) {
+		return nil, NotGo(fs, pid)
+	}
 	if err != nil {
 		return nil, err
 	}

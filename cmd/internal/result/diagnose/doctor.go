@@ -152,7 +152,7 @@ func (f *Facts) beside(s Scope) *besides {
 		case err != nil:
 			return &besides{NotChecked, "whether it is a Go program is not known: " + f.because(s, err)}
 		case version == "":
-			return &besides{DoesNotApply, "not a Go program"}
+			return &besides{DoesNotApply, f.Process.NotGo}
 		}
 	}
 	return nil

@@ -70,6 +70,7 @@ type Process struct {
 	Environ   Fact[[]string]
 	Children  Fact[[]int] // those that run under the same name
 	GoVersion Fact[string]
+	NotGo     string // without a version: what the program is
 	Runtime   Fact[Runtime]
 	Samples   Fact[Samples]
 	Memory    Fact[Memory]

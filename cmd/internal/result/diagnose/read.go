@@ -29,7 +29,8 @@ type ReadOptions struct {
 	// For tests: what is not in the files below the root.
 	wait    func(context.Context, time.Duration) error
 	version func(pid int) (string, error)
-	trace   func() error // as trial.MayTrace
+	notGo   func(pid int) error // of a program without a version: what it is
+	trace   func() error        // as trial.MayTrace
 	open    func(pid int, version string) (goruntime.StateReader, error)
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
 	memory  func(f procmem.FS, pid int) (Memory, error)
@@ -47,6 +48,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	if out.version == nil {
 		out.version = func(pid int) (string, error) { return goVersion(f.ExePath(pid)) }
+	}
+	if out.notGo == nil {
+		out.notGo = func(pid int) error { return goruntime.NotGo(f, pid) }
 	}
 	if out.trace == nil {
 		out.trace = trial.MayTrace
@@ -143,6 +147,9 @@ func (p *Process) read(f procmem.FS, o ReadOptions) {
 	p.Environ = fact(f.Environ(p.PID))
 	p.Children = fact(children(f, p.PID, p.Comm))
 	p.GoVersion = fact(o.version(p.PID))
+	if p.GoVersion.Err == nil && p.GoVersion.Value == "" {
+		p.NotGo = notGo(o.notGo(p.PID))
+	}
 	if p.isGo() {
 		p.NoTrace = o.trace()
 	}
@@ -214,7 +221,7 @@ func (p *Process) openRuntime(o ReadOptions) goruntime.StateReader {
 		p.Runtime.Err = p.GoVersion.Err
 		return nil
 	case version == "":
-		p.Runtime.Err = errors.New("not a Go program")
+		p.Runtime.Err = errors.New(p.NotGo)
 		return nil
 	}
 	r, err := o.open(p.PID, version)
@@ -300,6 +307,14 @@ func goVersion(exe string) (string, error) {
 		return "", nil
 	}
 	return build.GoVersion, err
+}
+
+// notGo says what a program is that has no version of Go.
+func notGo(err error) string {
+	if err == nil || errors.Unwrap(err) == executable.ErrNotGo {
+		return "not a Go program"
+	}
+	return err.Error()
 }
 
 // sample samples a process and its children.
