@@ -2,6 +2,7 @@ package trial
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/foliomem/folio/cmd/internal/process/gccount"
 )
@@ -12,6 +13,19 @@ type gcTotals struct {
 	processes int   // Go programs that were read, or should have been
 	known     bool  // something was read
 	err       error // why some are not known
+
+	libraries []string // Go libraries of these, with their versions of Go
+	program   bool     // a Go program is among these
+}
+
+// addLibraries adds what a process has.
+func (t *gcTotals) addLibraries(names []string, program bool) {
+	t.program = t.program || program
+	for _, name := range names {
+		if !slices.Contains(t.libraries, name) {
+			t.libraries = append(slices.Clip(t.libraries), name)
+		}
+	}
 }
 
 // errUntold is why there may have been more GC cycles where no exit is told.

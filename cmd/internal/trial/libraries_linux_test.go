@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -23,6 +24,10 @@ func TestRuntimesOfLibraries(t *testing.T) {
 	s.setGC(c.totals())
 	if s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles != 7 || s.Uncounted != nil {
 		t.Errorf("%q, %v cycles, want 7; %v", s.GCCounted, s.GCCycles, s.Uncounted)
+	}
+	version := h.Ask(0, "version")
+	if want := []string{"liba.so (" + version + ")", "libb.so (" + version + ")"}; !slices.Equal(s.GoLibraries, want) || !s.OnlyLibraries {
+		t.Errorf("%q, only these: %v; want %q", s.GoLibraries, s.OnlyLibraries, want)
 	}
 }
 

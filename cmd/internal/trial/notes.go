@@ -148,9 +148,30 @@ func unseen(samples []*Sample) string {
 	return ""
 }
 
+// librariesNote names the Go libraries whose GC figures are among those of the program.
+func librariesNote(samples []*Sample) string {
+	var names []string
+	only := false
+	for _, s := range samples {
+		only = only || s.OnlyLibraries
+		for _, name := range s.GoLibraries {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case only:
+		return "GC figures are those of Go libraries: " + strings.Join(names, ", ")
+	}
+	return "GC figures include those of Go libraries: " + strings.Join(names, ", ")
+}
+
 // AddNotesOfArms notes what a reader of a comparison must know.
 func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
-	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples)} {
+	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), librariesNote(samples)} {
 		notes.Add(text)
 	}
 	noteUnread(notes, samples)
@@ -202,7 +223,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 	}
 	notes.Add(peaksUnknown(samples))
 	notes.Add(collapsed(samples))
-	for _, text := range []string{heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples)} {
+	for _, text := range []string{heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), librariesNote(samples)} {
 		notes.Add(text)
 	}
 	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {

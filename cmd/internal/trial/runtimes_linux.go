@@ -44,6 +44,7 @@ func (t *gcTotals) add(p *readRuntime) {
 		return
 	}
 	t.Figures = t.Plus(p.f)
+	t.addLibraries(p.libraries, p.program)
 	t.processes++
 	t.known = t.known || p.known
 	if t.err == nil {
@@ -68,6 +69,9 @@ type readRuntime struct {
 	f      gccount.Figures // of the last one
 	err    error           // why some are not known
 	unread error           // why one of its runtimes cannot be read, while others are
+
+	libraries []string // Go libraries of it
+	program   bool     // it is a Go program
 
 	rest time.Duration // until it is looked at again: for libraries that it loads
 	next time.Time
@@ -369,12 +373,14 @@ func (c *runtimes) readLast(p *readRuntime) {
 func (p *readRuntime) renew() {
 	p.born, p.over, p.notGo, p.tries, p.last, p.asked = true, false, 0, 0, false, false
 	p.known, p.f, p.err, p.unread, p.rest, p.next = false, gccount.Figures{}, nil, nil, 0, time.Time{}
+	p.libraries, p.program = nil, false
 }
 
 // take takes what a reading found.
 func (c *runtimes) take(p *readRuntime, s gccount.Step) {
 	c.series.collected(s)
 	p.known, p.f = true, p.reader.Figures()
+	p.libraries, p.program = p.reader.Libraries()
 }
 
 func (p *readRuntime) close() {
@@ -396,7 +402,7 @@ func (c *runtimes) restart() (before gcTotals) {
 		p.mu.Unlock()
 	}
 	c.mu.Lock()
-	c.ended = gcTotals{known: c.ended.known, processes: c.ended.processes, err: c.ended.err}
+	c.ended = gcTotals{known: c.ended.known, processes: c.ended.processes, err: c.ended.err, libraries: c.ended.libraries, program: c.ended.program}
 	c.mu.Unlock()
 	return before
 }

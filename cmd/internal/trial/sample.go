@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -67,6 +68,10 @@ type Sample struct {
 	// not come to the size that the setting gives it, and its peaks are what they were so far.
 	Growing  bool    `json:"still_growing,omitempty"`
 	HugePeak *uint64 `json:"huge_peak_bytes"`
+	// GoLibraries are the Go libraries that processes loaded, with their versions of Go: GC
+	// figures are of them, too. OnlyLibraries says that no process was a Go program.
+	GoLibraries   []string `json:"go_libraries,omitempty" redact:"blank"`
+	OnlyLibraries bool     `json:"only_go_libraries,omitempty"`
 	// GC has more of it; nil when GCCycles is.
 	GC *gccount.Figures `json:"-"`
 	// Uncounted says why the runtimes did not tell of all.
@@ -279,6 +284,8 @@ func (s *Sample) gcSampled() bool {
 // show GC work, no cycle is not zero cycles.
 func (s *Sample) setGC(t gcTotals) {
 	s.GCCounted, s.GC, s.GCCycles, s.GCRuntimeCPU, s.GCPause, s.GCPauseMax, s.HeapPeak, s.LivePeak, s.Uncounted = "", nil, nil, nil, nil, nil, nil, nil, t.err
+	s.GoLibraries = slices.Sorted(slices.Values(t.libraries))
+	s.OnlyLibraries = len(t.libraries) > 0 && !t.program
 	n := int(t.Cycles)
 	switch {
 	case !t.known && t.err == nil:

@@ -78,6 +78,19 @@ func (r *Reader) Unread() error {
 	return nil
 }
 
+// Libraries names the Go libraries that are read, and says whether the program has a runtime
+// beside theirs.
+func (r *Reader) Libraries() (names []string, program bool) {
+	for _, c := range r.all {
+		if c.Main {
+			program = true
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", c.Name(), c.Version()))
+	}
+	return names, program
+}
+
 // First is what the first reading found, until the next one.
 func (r *Reader) First() Step { return r.first }
 

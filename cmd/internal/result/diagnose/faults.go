@@ -136,7 +136,7 @@ func (s *RunFacts) hugePages() string {
 		return "" // they are there for all: what this program has cannot be on them
 	case !s.Go:
 		return s.line("run", "--env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
-	case s.Setting.THP == trial.THPHeap:
+	case s.Setting.THP == trial.THPHeap, s.OnlyLibraries: // folio exec changes programs, not libraries
 		return ""
 	case !s.Wrapped && (slices.Contains(s.Flags, "--build") || s.Setting.THP == trial.THPOff):
 		return s.line("tune")

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -21,7 +22,9 @@ type RunFacts struct {
 	Server  bool     // figures are of the time under load
 	Go      bool     // it is known to be a Go program: by its runtime, or because the caller says so
 	Wrapped bool     // the command is not a Go program, but starts or becomes one: a script
-	PID     int      // of a process that ran already, and was watched for a while; else 0
+	// OnlyLibraries says that no Go program ran, but programs with Go libraries.
+	OnlyLibraries bool
+	PID           int // of a process that ran already, and was watched for a while; else 0
 
 	NoLoad         bool // a server that was never put under load: the rest is not known
 	User, Sys, CPU float64
@@ -90,6 +93,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	if w := trial.Profile(samples); w != nil && w.Samples >= profile.Fewest {
 		s.Profile = w
 	}
+	s.OnlyLibraries = slices.ContainsFunc(samples, func(s *trial.Sample) bool { return s.OnlyLibraries })
 	s.lookAt(samples)
 	s.Counted = trial.PeakWaterfall(samples).Cycles()
 	s.Go = s.Cycles != nil
