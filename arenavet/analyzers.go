@@ -8,7 +8,7 @@ import (
 
 // Analyzers returns all analysers of the package.
 func Analyzers() []*analysis.Analyzer {
-	return []*analysis.Analyzer{Use, Free, Escape, Append, Goroutine, Handle, Mapping, GCTune}
+	return []*analysis.Analyzer{Use, Free, Escape, Append, Goroutine, Handle, Mapping, Finalizer, GCTune}
 }
 
 const manual = "https://github.com/foliomem/folio/blob/main/docs/arenavet.md#"

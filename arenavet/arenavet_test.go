@@ -26,6 +26,7 @@ func TestAnalysers(t *testing.T) {
 		{Goroutine, []string{"goroutine"}},
 		{Handle, []string{"handle"}},
 		{Mapping, []string{"mapping"}},
+		{Finalizer, []string{"finalizer"}},
 		{GCTune, []string{"tune", "autos"}},
 		{flow.Analyzer, []string{"facts/lib"}},
 	} {

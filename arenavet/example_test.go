@@ -20,5 +20,6 @@ func ExampleAnalyzers() {
 	// arenagoroutine
 	// arenahandle
 	// mappingclose
+	// arenafinalizer
 	// gctunefight
 }

@@ -20,6 +20,7 @@ func (f *function) call(s *state, instr ssa.CallInstruction, c *ssa.CallCommon, 
 		f.api(s, instr, result, c, a, deferred)
 		return
 	}
+	f.finalizer(s, instr, c)
 	sum := f.summary(c)
 	f.enter(s, instr, c, sum)
 	if sum == nil {

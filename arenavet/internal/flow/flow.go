@@ -40,6 +40,7 @@ const (
 	Goroutine Category = "goroutine"
 	Handle    Category = "handle"
 	Mapping   Category = "mapping"
+	Finalizer Category = "finalizer"
 )
 
 // A Finding is a mistake.
