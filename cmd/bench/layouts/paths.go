@@ -44,6 +44,18 @@ var paths = []string{
 	"mspan.limit",
 	"mspan.specials",
 
+	// Finalizers and cleanups that wait. Cleanups have a queue of their own from Go 1.25 on.
+	"finblock.alllink",
+	"finblock.cnt",
+	"finblock.fin",
+	"finBlock.alllink",
+	"finBlock.cnt",
+	"finBlock.fin",
+	"cleanupQueue",
+	"cleanupQueue.queued",
+	"cleanupQueue.executed",
+	"p.cleanupsQueued",
+
 	// Statistics.
 	"mstats",
 	"mstats.heapStats",

@@ -17,6 +17,7 @@ type Globals struct {
 	GCController uint64 // runtime.gcController
 	Work         uint64 // runtime.work; 0 if it was not found
 	GCBitsArenas uint64 // runtime.gcBitsArenas; 0 if it was not found
+	CleanupQueue uint64 // runtime.gcCleanups; 0 if it was not found, as before Go 1.25
 
 	// References are the variables that some functions refer to, ascending: one of them
 	// is what is looked for, and which one is seen in the memory of the process.
@@ -53,6 +54,10 @@ const (
 	Buckets        = "runtime.stkbucket"        // mbuckets, bbuckets, xbuckets, buckhash
 	Persistent     = "runtime.persistentalloc1" // persistentChunks
 )
+
+// Finalizers are the references of runtime.queuefinalizer that runtime.markroot has, too:
+// allfin is among them.
+const Finalizers = "runtime.queuefinalizer"
 
 // A receiver is a variable that some functions pass to a method, or to a function that
 // takes a part of it.
@@ -92,6 +97,10 @@ var receivers = []receiver{
 		name: "gcBitsArenas", optional: true, calls: []string{"runtime.lock2", "runtime.lock", "runtime.lockWithRank"}, field: "gcBitsArenas.lock",
 		in0: func(g *Globals) *uint64 { return &g.GCBitsArenas }, in: []string{"runtime.nextMarkBitArenaEpoch"},
 	},
+	{
+		name: "gcCleanups", optional: true, method: "runtime.(*cleanupQueue).", in0: func(g *Globals) *uint64 { return &g.CleanupQueue },
+		in: []string{"runtime.freeSpecial", "runtime.runCleanups"},
+	},
 }
 
 // A shared variable is the only one to which all of some functions refer.
@@ -104,6 +113,9 @@ var sharedVariables = []shared{
 	{[]string{"runtime.mProf_Flush", "runtime.mProf_Free", "runtime.mProf_Malloc", "runtime.gcMarkTermination"}, func(g *Globals) *uint64 { return &g.ProfileCycle }},
 	{[]string{"runtime.profilealloc", "runtime.allocmcache", "runtime.parsegodebug", "runtime.schedinit"}, func(g *Globals) *uint64 { return &g.ProfileRate }},
 }
+
+// markRoot marks what waits for its finalizer.
+const markRoot = "runtime.markroot"
 
 // lastRuntime is how many functions without one of the runtime end the search: package
 // runtime is one part of the text, in which other names are few.
@@ -151,6 +163,7 @@ func locate(f *symbol.File, l *Layout, gc bool) (*Globals, error) {
 			g.References[name] = references(f, follow, fn)
 		}
 	}
+	g.References[Finalizers] = common(f, follow, funcs, []string{Finalizers, markRoot})
 	for _, v := range sharedVariables {
 		*v.in0(g) = v.find(f, follow, funcs)
 	}
@@ -189,22 +202,29 @@ func references(f *symbol.File, follow follower, fn symbol.Func) (refs []uint64)
 
 // find returns where the variable is, 0 if that is not certain.
 func (v *shared) find(f *symbol.File, follow follower, funcs map[string]symbol.Func) uint64 {
-	var common []uint64
-	for i, name := range v.in {
+	all := common(f, follow, funcs, v.in)
+	if len(all) != 1 {
+		return 0
+	}
+	return all[0]
+}
+
+// common returns the variables to which all of these functions refer, ascending; none if one
+// of them is missing.
+func common(f *symbol.File, follow follower, funcs map[string]symbol.Func, names []string) (all []uint64) {
+	for i, name := range names {
 		fn, ok := funcs[name]
 		if !ok {
-			return 0
+			return nil
 		}
 		refs := references(f, follow, fn)
 		if i == 0 {
-			common = refs
+			all = refs
+			continue
 		}
-		common = slices.DeleteFunc(common, func(at uint64) bool { _, ok := slices.BinarySearch(refs, at); return !ok })
+		all = slices.DeleteFunc(all, func(at uint64) bool { _, ok := slices.BinarySearch(refs, at); return !ok })
 	}
-	if len(common) != 1 {
-		return 0
-	}
-	return common[0]
+	return all
 }
 
 // Version returns the version of Go of a program without build information, which some
@@ -254,7 +274,7 @@ func wanted(gc bool) map[string]bool {
 			out[name] = true
 		}
 	}
-	for _, name := range []string{GoroutineAdded, Processors, Buckets, Persistent} {
+	for _, name := range []string{GoroutineAdded, Processors, Buckets, Persistent, Finalizers, markRoot} {
 		out[name] = true
 	}
 	for _, name := range slices.Concat(HeapProfiler, LeakProfiler) {
