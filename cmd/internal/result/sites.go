@@ -153,8 +153,25 @@ type Leaks struct {
 	RSSPartGrowth *Growth   `json:"rss_part_growth"`
 	Ended         bool      `json:"process_ended"`
 	Interrupted   bool      `json:"interrupted"`
+	Waiting       *Waiting  `json:"waiting_calls"` // null: not known
 	Blocked       []Blocked `json:"blocked"`
 	Growing       []Leak    `json:"growing"`
+}
+
+// Waiting is how many finalizers and cleanups wait to be called, or run, at the first and at the
+// last reading. Cleanups are null before Go 1.25: Go 1.24 has them among the finalizers.
+type Waiting struct {
+	FinalizersFirst uint64        `json:"finalizers_first"`
+	Finalizers      uint64        `json:"finalizers"`
+	CleanupsFirst   *uint64       `json:"cleanups_first"`
+	Cleanups        *uint64       `json:"cleanups"`
+	Functions       []WaitingFunc `json:"functions"` // the finalizers at the last reading, the most first
+}
+
+// A WaitingFunc is a finalizer that waits for so many objects.
+type WaitingFunc struct {
+	SiteLine
+	Count uint64 `json:"count"`
 }
 
 // A Blocked is a goroutine in which the runtime calls finalizers or cleanups, and which waits
@@ -267,6 +284,9 @@ func (f *Sites) SetGoroutines(g *callsite.Goroutines) {
 	}
 }
 
+// mostWaiting is how many functions of finalizers that wait are kept.
+const mostWaiting = 20
+
 // SetLeaks makes it that of a process that was watched.
 func (f *Sites) SetLeaks(r *leak.Report) {
 	f.Leaks = &Leaks{
@@ -281,6 +301,13 @@ func (f *Sites) SetLeaks(r *leak.Report) {
 		if f.Leaks.RSSPart = text(r.RSS.Part); r.RSS.PartGrowth != nil {
 			f.Leaks.RSSPartGrowth = newGrowth(*r.RSS.PartGrowth)
 		}
+	}
+	if w := r.Waiting; w != nil {
+		out := &Waiting{w.First.Finalizers, w.Last.Finalizers, w.First.Cleanups, w.Last.Cleanups, []WaitingFunc{}}
+		for _, p := range w.Last.Functions[:min(len(w.Last.Functions), mostWaiting)] {
+			out.Functions = append(out.Functions, WaitingFunc{SiteLine{p.Func, p.File, int64(p.Line)}, p.Count})
+		}
+		f.Leaks.Waiting = out
 	}
 	for _, b := range r.Blocked {
 		f.Leaks.Blocked = append(f.Leaks.Blocked, Blocked{b.What, b.State, b.For.Round(time.Millisecond).Seconds(), newLines(b.Stack)})

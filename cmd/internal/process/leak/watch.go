@@ -78,6 +78,7 @@ type Report struct {
 	HeapUnjudged string
 	// RSS is nil where none could be read.
 	RSS         *RSS
+	Waiting     *Waiting // nil where it could not be read
 	Blocked     []Blocked
 	Found       []Finding // most bytes a second first, then goroutines
 	Ended       bool      // the process has ended
@@ -233,6 +234,7 @@ func (w *watcher) read(ctx context.Context) error {
 	if err := w.readGoroutines(ctx, at); err != nil {
 		return err
 	}
+	w.readWaiting()
 	return w.readProfiles(ctx, at)
 }
 
@@ -289,6 +291,7 @@ func (w *watcher) judge(ctx context.Context) {
 	w.judgeHeap()
 	w.judgeRSS()
 	w.stacks(ctx)
+	w.noteCycles()
 	order := map[string]int{Heap: 0, Goroutines: 1, Memory: 2}
 	slices.SortFunc(w.Found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(b.Slope, a.Slope), strings.Compare(a.File, b.File),

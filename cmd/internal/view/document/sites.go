@@ -1,6 +1,7 @@
 package document
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -222,11 +223,44 @@ func (s *Section) leaks(l *result.Leaks) {
 	}
 	b.Tables = []*Table{t}
 	s.Blocks = append(s.Blocks, b)
+	if text := waitingText(l.Waiting); text != "" {
+		s.Answers = append(s.Answers, Answer{Neutral: true, Text: text})
+	}
 	for _, x := range l.Blocked {
 		s.Answers = append(s.Answers, Answer{Bad: true, Text: formatf("A %s has been waiting for about %s [%s]: the %ss queued behind it do not run, and what they would free stays.",
 			x.Kind, unit.ElapsedSeconds(x.Seconds), x.State, x.Kind)})
 		s.Blocks = append(s.Blocks, &Block{Key: true, Title: formatf("Where the %s waits", x.Kind), Words: calls(x.Stack)})
 	}
+}
+
+// waitingText says how many finalizers and cleanups wait; "" for none.
+func waitingText(w *result.Waiting) string {
+	if w == nil {
+		return ""
+	}
+	var out []string
+	add := func(first, last uint64, of string) {
+		if last > 0 {
+			out = append(out, formatf("%s (%s at the first reading)", unit.Plural(int(min(last, math.MaxInt32)), of), unit.Count(float64(first))))
+		}
+	}
+	add(w.FinalizersFirst, w.Finalizers, "finalizer")
+	if w.Cleanups != nil {
+		first := uint64(0)
+		if w.CleanupsFirst != nil {
+			first = *w.CleanupsFirst
+		}
+		add(first, *w.Cleanups, "cleanup")
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	text := "Waiting to run, or running: " + strings.Join(out, ", ")
+	if len(w.Functions) > 0 {
+		f := w.Functions[0]
+		text += formatf("; most finalizers (%s): %s", unit.Count(float64(f.Count)), siteText(f.SiteLine, nil, nil, nil))
+	}
+	return text + "."
 }
 
 // watchedText says what of a process was watched; "" for nothing.

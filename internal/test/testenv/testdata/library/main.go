@@ -19,7 +19,7 @@ var (
 )
 
 // Do runs a command: keep N keeps N blocks of 1 MiB more, collect runs a GC cycle, wait N
-// starts N goroutines that wait, version and stats say what they are named after, profile
+// starts N goroutines that wait, stick N leaves N finalizers that wait, version and stats say what they are named after, profile
 // how many records the heap profile has.
 //
 //export Do
@@ -37,6 +37,18 @@ func Do(line *C.char) *C.char {
 	case "wait":
 		for range n {
 			go wait()
+		}
+	case "stick":
+		made := make(chan bool)
+		go func() {
+			for range n {
+				runtime.SetFinalizer(&object{}, stuck)
+			}
+			close(made)
+		}()
+		<-made
+		for range 3 {
+			runtime.GC()
 		}
 	case "version":
 		return C.CString(runtime.Version())
@@ -62,5 +74,12 @@ func keep() []byte {
 }
 
 func wait() { <-block }
+
+type object struct {
+	next *object
+	data [64]byte
+}
+
+func stuck(*object) { <-block }
 
 func main() {}
