@@ -5,7 +5,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"testing"
 )
 
@@ -156,7 +155,7 @@ func FuzzForeign(f *testing.F) {
 	f.Add(file("", buildInfo("unknown"), table(1)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := Foreign(bytes.NewReader(data), int64(len(data))); err != nil && err.Error() == "" {
-			t.Error(fmt.Sprintf("%q without words", err.Maker))
+			t.Errorf("%q without words", err.Maker)
 		}
 	})
 }

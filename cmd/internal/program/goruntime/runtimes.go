@@ -126,13 +126,11 @@ func (r *Runtimes) Update() error {
 	if err != nil {
 		return err
 	}
-	for _, g := range r.Readable() { // so the mappings are of the same program
-		if !g.Target.Alive() {
-			return ErrGone
-		}
-		break
+	if read := r.Readable(); len(read) > 0 && !read[0].Target.Alive() { // the mappings may be of another program
+		return ErrGone
 	}
-	return r.libraries(vmas)
+	r.libraries(vmas)
+	return nil
 }
 
 // begin looks at the program, once.
@@ -206,12 +204,15 @@ func (g *Runtime) named(f *symbol.File, file io.Closer) (keep bool) {
 	return true
 }
 
+// mostRuntimes bounds the runtimes of a process.
+const mostRuntimes = 64
+
 // mostTries is how often a library is looked at whose runtime may just begin.
 const mostTries = 200
 
 // libraries looks at what is mapped, and was not looked at before: files with code, from
 // their beginning.
-func (r *Runtimes) libraries(vmas []procmem.VMA) error {
+func (r *Runtimes) libraries(vmas []procmem.VMA) {
 	code := make(map[uint64]bool)
 	for i := range vmas {
 		if v := &vmas[i]; v.Exec && v.Inode != 0 {
@@ -220,27 +221,23 @@ func (r *Runtimes) libraries(vmas []procmem.VMA) error {
 	}
 	for _, v := range vmas {
 		at := mapped{v.Start, v.Inode}
-		if v.Offset != 0 || v.Inode == 0 || !code[v.Inode] || v.Name == r.path || r.seen[at] == mostTries {
+		if v.Offset != 0 || v.Inode == 0 || !code[v.Inode] || v.Name == r.path || r.seen[at] == mostTries || len(r.all) == mostRuntimes {
 			continue
 		}
 		r.seen[at]++
-		again, err := r.library(v, vmas)
-		switch {
-		case errors.Is(err, ErrGone), procmem.Gone(err):
-			return err
-		case !again:
+		if !r.library(v, vmas) {
 			r.seen[at] = mostTries
 		}
 	}
-	return nil
 }
 
 // library looks at a file that is mapped. It is to be looked at again where its runtime
 // cannot be read yet.
-func (r *Runtimes) library(v procmem.VMA, vmas []procmem.VMA) (again bool, err error) {
+func (r *Runtimes) library(v procmem.VMA, vmas []procmem.VMA) (again bool) {
 	file, info, err := r.open(v)
 	if err != nil {
-		return false, r.unopened(v, err)
+		r.unopened(v, err)
+		return false
 	}
 	keep := false
 	defer func() {
@@ -249,15 +246,15 @@ func (r *Runtimes) library(v procmem.VMA, vmas []procmem.VMA) (again bool, err e
 		}
 	}()
 	if os.SameFile(info, r.exe) {
-		return false, nil
+		return false
 	}
 	e, _, err := executable.New(file, info.Size())
 	if err != nil {
-		return false, nil // data with the mark of code
+		return false // data with the mark of code
 	}
 	moved, ok := loaded(e, v, vmas)
 	if !ok {
-		return false, nil // a program that reads its library
+		return false // a program that reads its library
 	}
 	g := r.at(v.Name)
 	if !executable.Marked(e) {
@@ -265,11 +262,11 @@ func (r *Runtimes) library(v procmem.VMA, vmas []procmem.VMA) (again bool, err e
 			g.Err = foreign
 			r.all = append(r.all, g)
 		}
-		return false, nil
+		return false
 	}
 	if g.Build, _ = executable.BuildOf(file, info.Size()); g.Build.Mode == "plugin" {
 		keep = r.plugin(v, e, moved, file, info)
-		return false, nil
+		return false
 	}
 	f, p, err := r.look(file, info)
 	if err == nil {
@@ -282,7 +279,7 @@ func (r *Runtimes) library(v procmem.VMA, vmas []procmem.VMA) (again bool, err e
 		r.all = append(r.all, g)
 	}
 	// It may begin, or be in the middle of a GC cycle.
-	return errors.Is(err, ErrInconsistent), nil
+	return errors.Is(err, ErrInconsistent)
 }
 
 // at returns the runtime of this path that cannot be read yet, or a new one.
@@ -318,21 +315,17 @@ func (r *Runtimes) open(v procmem.VMA) (file *os.File, info os.FileInfo, err err
 
 // unopened adds a library whose file could not be opened, if what is mapped of it has the
 // mark of go build.
-func (r *Runtimes) unopened(v procmem.VMA, why error) error {
+func (r *Runtimes) unopened(v procmem.VMA, why error) {
 	mem, err := openMemory(r.fs, r.pid, os.O_RDONLY)
 	if err != nil {
-		return nil // the program cannot be read either
+		return // the program cannot be read either
 	}
 	defer mem.Close()
 	b := make([]byte, head)
-	n, err := mem.ReadAt(b, int64(v.Start))
-	if n == 0 {
-		return ErrGone
-	}
+	n, _ := mem.ReadAt(b, int64(v.Start)) // what is there of it
 	if e, _, err := executable.New(bytes.NewReader(b[:n]), int64(n)); err == nil && executable.Marked(e) {
 		r.all = append(r.all, &Runtime{Path: v.Name, Err: fmt.Errorf("its file cannot be opened: %w", why)})
 	}
-	return nil
 }
 
 // loaded returns how far a library is from where its file has it: its first segment begins
