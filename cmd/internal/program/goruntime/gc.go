@@ -37,9 +37,11 @@ type GC struct {
 	Live        uint64 // what the last cycle found: /gc/heap/live
 	Goal        uint64 // of the heap: MemStats.NextGC; see HasGoal
 	Allocated   uint64 // Live with what was allocated since
+	TotalAlloc  uint64 // in all since the start, by spans that are full: MemStats.TotalAlloc
 	HeapEnd     uint64 // objects, with garbage, when all was marked the last time
 	HeapInUse   uint64 // in spans for objects: MemStats.HeapInuse
 	Held        uint64 // what the runtime holds of the system, and did not release
+	Free        uint64 // of Held, in no span: MemStats.HeapIdle less HeapReleased
 	Released    uint64 // MemStats.HeapReleased
 }
 
@@ -305,7 +307,7 @@ func (r *gcReader) fill(g *GC) {
 	}
 	g.Percent, g.MemoryLimit = int32(c.get(f.percent)), int64(c.get(f.limit))
 	g.Live, g.Allocated, g.HeapInUse, g.HeapEnd = c.get(f.marked), c.get(f.live), c.get(f.inUse), r.work.get(f.heap1)
-	g.Held, g.Released = c.get(f.ready), c.get(f.released)
+	g.Held, g.Free, g.Released, g.TotalAlloc = c.get(f.ready), c.get(f.free), c.get(f.released), c.get(f.allocated)
 	g.Goal = r.goal()
 	r.cycle(g)
 }

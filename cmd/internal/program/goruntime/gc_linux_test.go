@@ -22,7 +22,7 @@ import (
 func said(m testenv.Metrics) (g GC) {
 	const cpu = "/cpu/classes/gc/"
 	g = GC{Cycles: uint32(m["NumGC"]), Forced: uint32(m["NumForcedGC"]), PauseTotal: time.Duration(m["PauseTotalNs"]), Live: m["/gc/heap/live"],
-		Goal: m["NextGC"], HeapInUse: m["HeapInuse"], Released: m["HeapReleased"], Held: m["Sys"] - m["HeapReleased"],
+		Goal: m["NextGC"], HeapInUse: m["HeapInuse"], TotalAlloc: m["TotalAlloc"], Free: m["HeapIdle"] - m["HeapReleased"], Released: m["HeapReleased"], Held: m["Sys"] - m["HeapReleased"],
 		CPU: GCCPU{Assist: time.Duration(m[cpu+"mark/assist"]), Dedicated: time.Duration(m[cpu+"mark/dedicated"]),
 			Idle: time.Duration(m[cpu+"mark/idle"]), Pause: time.Duration(m[cpu+"pause"])}}
 	for i := range g.PauseNs {

@@ -135,6 +135,8 @@ func main() {
 		word("NextGC", mem.NextGC)
 		word("LastGC", mem.LastGC)
 		word("HeapInuse", mem.HeapInuse)
+		word("HeapIdle", mem.HeapIdle)
+		word("TotalAlloc", mem.TotalAlloc)
 		word("HeapReleased", mem.HeapReleased)
 		word("Sys", mem.Sys)
 		for i := range mem.PauseNs {
