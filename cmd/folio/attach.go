@@ -18,17 +18,13 @@ import (
 // attach samples a process that runs already.
 func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error) {
 	switch {
-	case len(args) > 0:
-		return misusef("--attach %d: it takes no command: the process runs already", f.pid)
-	case f.pid < 1:
-		return misusef("--attach %d: want the id of a process", f.pid)
 	case f.duration <= 0:
 		return misusef("--duration %v: must be more than 0", f.duration)
 	case f.sampleRate == 0:
 		return misusef("--sample-rate 0: without samples there is nothing to see of a running process")
 	}
-	if other := f.notAttach(); other != "" {
-		return misusef("--attach %d: --%s is for programs that folio starts", f.pid, other)
+	if err := f.attachedTo(f.pid, args, "duration", "sample-rate", "pprof"); err != nil {
+		return misuse(err)
 	}
 	s := &session{}
 	if err := s.begin(a, &f.programFlags, false, s.bench(&f.programFlags), asPprof(&f.programFlags)); err != nil {
@@ -64,15 +60,22 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	return err
 }
 
-// notAttach returns a flag that was given and means nothing for a process that runs
-// already, "" if there is none.
-func (f *runFlags) notAttach() (name string) {
+// attachedTo refuses what means nothing for a process that runs already: a command, and all flags
+// but those of results and those named, by the beginnings of their names.
+func (f *programFlags) attachedTo(pid int, args []string, flags ...string) (err error) {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("--attach %d: it takes no command: the process runs already", pid)
+	case pid < 1:
+		return fmt.Errorf("--attach %d: want the id of a process", pid)
+	}
+	flags = append(flags, "attach", "json", "html", "markdown", "bench", "redact", "full")
 	f.given.Visit(func(flag *pflag.Flag) {
-		if name == "" && !slices.Contains([]string{"attach", "duration", "sample-rate", "json", "html", "markdown", "bench", "pprof", "redact", "full"}, flag.Name) {
-			name = flag.Name
+		if err == nil && !slices.ContainsFunc(flags, func(name string) bool { return strings.HasPrefix(flag.Name, name) }) {
+			err = fmt.Errorf("--attach %d: --%s is for programs that folio starts", pid, flag.Name)
 		}
 	})
-	return name
+	return err
 }
 
 // commandOf returns the command line of a process, or its number if that is

@@ -40,6 +40,7 @@ type programFlags struct {
 	noGC         bool
 	sampleRate   int
 	ignoreExit   bool
+	pid          int // of a process that runs already; 0 for a command
 	ready        string
 	readyTimeout time.Duration
 	load         serverLoad
@@ -279,6 +280,8 @@ func (s *measurement) parse(f *programFlags) (err error) {
 		return err
 	}
 	switch {
+	case f.pid != 0:
+		return nil // the rest is of runs
 	case f.metric != "":
 		if s.program.Metric, err = metric.Parse(f.metric, f.higher); err != nil {
 			return err

@@ -186,6 +186,27 @@ func (f *serverLoad) check(ready string) (*load.Options, error) {
 	return &o, nil
 }
 
+// running is the load on a process that runs already; nil for none.
+func (f *serverLoad) running() (*load.Options, error) {
+	switch {
+	case !f.given.Changed("rate"):
+		for _, name := range append([]string{"target"}, prefixed(requestNames)...) {
+			if f.given.Changed(name) {
+				return nil, fmt.Errorf("--%s goes with --rate: how many requests a second?", name)
+			}
+		}
+		return nil, nil
+	case f.rate == rateAuto:
+		return nil, errors.New("--rate auto starts the server at each rate: give --attach a number")
+	case f.changed("duration"), f.changed("warmup"):
+		return nil, errors.New("--load-duration and --load-warmup: with --attach the load lasts as long as the search")
+	case len(f.targets) == 0:
+		return nil, errors.New("--rate needs --target URL")
+	}
+	o, err := f.options(f.targets)
+	return &o, err
+}
+
 func prefixed(names []string) (out []string) {
 	for _, n := range names {
 		out = append(out, loadPrefix+n)

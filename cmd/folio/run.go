@@ -25,7 +25,6 @@ type runFlags struct {
 	programFlags
 	count    int
 	runtime  goFlags
-	pid      int
 	variants variantFlags
 	duration time.Duration
 }

@@ -36,6 +36,7 @@ type tuneFlags struct {
 	show       bool
 	kubernetes string
 	target     kubernetes.Target // from kubernetes
+	block      time.Duration     // of a process that runs
 	variants   variantFlags
 }
 
@@ -89,7 +90,15 @@ func newTune(a *app) *cobra.Command {
   folio tune --ready http://127.0.0.1:8080/healthz --rate 500 --target http://127.0.0.1:8080/ -- ./server
   folio tune --ready http://127.0.0.1:8080/ --rate 500 --metric cpu/request --max-p99 20ms --max-errors 0.1% -- ./server
   folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.given.Changed("attach"):
+				return a.tuneRunning(cmd.Context(), f, args)
+			case f.given.Changed("block"):
+				return misusef("--block goes with --attach")
+			}
+			return a.tune(cmd.Context(), f, args)
+		},
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
@@ -103,6 +112,9 @@ func newTune(a *app) *cobra.Command {
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
 	kubernetesFlag(fs, &f.kubernetes)
+	fs.IntVar(&f.pid, "attach", 0, "run no command: search the settings of the process `pid` as it runs, and restore them")
+	fs.DurationVar(&f.block, "block", 10*time.Second, "with --attach: the `duration` for which a setting counts at a time")
+	usage.Positive(fs, "block")
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the program, on standard error")
 	usage.Group(fs, "The search")
 	f.add(fs)
@@ -134,21 +146,12 @@ func (f *tuneFlags) source(args []string) (*build.Source, error) {
 func (f *tuneFlags) options() (tune.Options, error) {
 	o := tune.Options{Budget: f.budgetOr(f.budget, tuneBudget, loadedTuneBudget), MaxRounds: f.rounds,
 		Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
-	if f.mem != "" {
-		var err error
-		if o.Limits.RSS, err = unit.ParseSize(f.mem); err != nil {
-			return o, fmt.Errorf("--max-rss: %w", err)
-		}
-	}
 	limits, err := f.limits.parse(f.given)
 	if err != nil {
 		return o, err
 	}
-	o.Limits.P99 = f.maxP99
-	if f.maxErrors != "" {
-		if o.Limits.Errors, err = tune.ParseMaxErrors(f.maxErrors); err != nil {
-			return o, err
-		}
+	if o.Limits, err = f.bounds(); err != nil {
+		return o, err
 	}
 	for _, name := range []string{"max-p99", "max-errors"} {
 		if f.given.Changed(name) && !f.given.Changed("rate") {
@@ -156,8 +159,6 @@ func (f *tuneFlags) options() (tune.Options, error) {
 		}
 	}
 	switch {
-	case f.maxP99 <= 0 && f.given.Changed("max-p99"):
-		return o, fmt.Errorf("--max-p99 %v: must be more than 0", f.maxP99)
 	case limits.Memory != nil && o.Limits.RSS > *limits.Memory:
 		return o, fmt.Errorf("--max-rss %s: more than --cgroup-memory %s allows: give a smaller one, or none", f.mem, f.limits.memory)
 	case f.rounds < 1 && f.given.Changed("rounds"):
@@ -176,6 +177,22 @@ func (f *tuneFlags) options() (tune.Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// bounds are what a setting must keep to.
+func (f *tuneFlags) bounds() (l tune.Limits, err error) {
+	if f.mem != "" {
+		if l.RSS, err = unit.ParseSize(f.mem); err != nil {
+			return l, fmt.Errorf("--max-rss: %w", err)
+		}
+	}
+	if l.P99 = f.maxP99; f.maxP99 <= 0 && f.given.Changed("max-p99") {
+		return l, fmt.Errorf("--max-p99 %v: must be more than 0", f.maxP99)
+	}
+	if f.maxErrors != "" {
+		l.Errors, err = tune.ParseMaxErrors(f.maxErrors)
+	}
+	return l, err
 }
 
 // search adds to the options what the program and the machine have to do with them.
@@ -291,6 +308,11 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string) (err error)
 	}
 	res, err := tune.Search(ctx, runner, opts)
 	progress.Clear()
+	return errors.Join(a.showSearch(ctx, s, f, res, builds, err), writeErr)
+}
+
+// showSearch keeps and prints what a search found, or says why it found nothing.
+func (a *app) showSearch(ctx context.Context, s *session, f *tuneFlags, res *tune.Result, builds *result.Builds, err error) error {
 	if res != nil {
 		s.keepTune(res, builds)
 	}
@@ -306,7 +328,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string) (err error)
 		err = nothingCounts(res)
 		s.file.Complete = false
 	}
-	err = errors.Join(err, textErr, writeErr)
+	err = errors.Join(err, textErr)
 	if res.Interrupted {
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
@@ -377,7 +399,9 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 				unit.Exact(inspect.LittleHeap)))
 		}
 	}
-	notes.Add(byLargest(res))
+	if s.file.Live == nil {
+		notes.Add(byLargest(res))
+	}
 	out := io.Writer(a.stdout)
 	if s.out.ToStdout() {
 		out = a.stderr

@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/delay"
+	"github.com/foliomem/folio/cmd/internal/trial/live"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
@@ -45,6 +46,9 @@ type File struct {
 
 	// Analysis is what a run showed; null for other kinds, and half-way.
 	Analysis *diagnose.Analysis `json:"analysis,omitempty"`
+
+	// Live is what was done to a process that ran already, and when; nil for commands.
+	Live *live.Record `json:"live,omitempty"`
 
 	Arms            []Arm            `json:"arms"`
 	Recommendations []Recommendation `json:"recommendations"`

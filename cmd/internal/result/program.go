@@ -89,6 +89,9 @@ func (p Program) Line(s trial.Setting) string {
 		}
 		return s.BuildLine(p.Build.Package, p.Command[1:])
 	}
+	if p.Attached != 0 {
+		return s.SetLine(p.Attached)
+	}
 	if p.Tree {
 		return s.TreeLine(p.Command)
 	}

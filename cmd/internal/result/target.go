@@ -81,7 +81,7 @@ func (t *Target) Spec() *metric.Spec {
 		return &metric.Spec{Name: metric.Wall}
 	}
 	out := &metric.Spec{Name: t.Name, Higher: t.Higher}
-	if t.Name != metric.Wall && t.Name != metric.CPU && t.Name != metric.Bench && !t.OfLoad() {
+	if t.Name != metric.Wall && t.Name != metric.CPU && t.Name != metric.Bench && t.Name != metric.CPUPerGiB && !t.OfLoad() {
 		out.Pattern = anything // only its presence counts: the unit is the user's own
 	}
 	return out

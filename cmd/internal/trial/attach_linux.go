@@ -110,7 +110,7 @@ func (w *watch) look() {
 	w.runtimes.look(w.tree.PIDs())
 	for _, pid := range w.tree.PIDs() {
 		if st, err := w.fs.Stat(pid); err == nil {
-			w.last[pid] = looked{st, cpuTime(st)}
+			w.last[pid] = looked{st, CPUTime(st)}
 		}
 	}
 	if total, largest, n := w.tree.RSS(); n > 0 {

@@ -23,6 +23,8 @@ const (
 	// FailedInterrupted: a signal ended the trial of a server. It has what folio's load found
 	// until then.
 	FailedInterrupted FailureKind = "interrupted"
+	// FailedGuardrail: a setting of a running process broke a guardrail and was left at once.
+	FailedGuardrail FailureKind = "guardrail"
 )
 
 // lateFailure is the failure of a trial in which the load generator was late, in words.
@@ -42,6 +44,20 @@ type Latencies struct {
 	P99           *float64 `json:"p99_seconds,omitempty"`
 	P999          *float64 `json:"p999_seconds,omitempty"`
 	CPUPerRequest *float64 `json:"cpu_per_request_seconds,omitempty"`
+}
+
+// Requests are those of a running process, as its own counters or folio's load tell.
+type Requests struct {
+	Count  float64  `json:"count"`
+	Errors float64  `json:"errors"` // of those
+	P50    *float64 `json:"p50_seconds"`
+	P99    *float64 `json:"p99_seconds"`
+}
+
+// SetRequests sets the requests of a sample, and what follows from them.
+func (s *Sample) SetRequests(r *Requests) {
+	s.Requests = r
+	s.setLatencies()
 }
 
 // OfLoad returns what a metric of a load is in the sample.
@@ -70,6 +86,12 @@ func (l *Latencies) of(name string) (float64, bool) {
 // requests in it that were not answered.
 func (s *Sample) setLatencies() {
 	s.Latencies = nil
+	if r := s.Requests; r != nil && s.Load == nil {
+		s.Latencies = &Latencies{P50: r.P50, P99: r.P99}
+		if r.Count > 0 {
+			s.CPUPerRequest = new(s.CPU / r.Count)
+		}
+	}
 	if s.Load == nil {
 		return
 	}

@@ -25,4 +25,7 @@ func Attach(context.Context, procmem.FS, int, int, time.Duration, Keep) (*Sample
 	return nil, ErrNotSupported
 }
 
+// CPUTime returns the CPU time of a process.
+func CPUTime(st procmem.Stat) time.Duration { return st.UTime + st.STime }
+
 type execTree struct{}

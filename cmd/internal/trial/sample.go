@@ -101,7 +101,9 @@ type Sample struct {
 	// seconds, of runs that this one repeats: they did not count and were dropped.
 	Load       *load.Result `json:"load,omitempty"`
 	LateBefore []float64    `json:"late_before_seconds,omitempty"`
-	// What follows from Load; nil without it.
+	// Requests is what is known of the requests of a process that ran already; nil for nothing.
+	Requests *Requests `json:"requests,omitempty"`
+	// What follows from Load or Requests; nil without them.
 	*Latencies
 
 	// What its cgroup counted; nil without limits.

@@ -36,9 +36,9 @@ func (u usage) since(before usage) (user, sys float64) {
 	return perSecond * inUser.Seconds(), perSecond * inKernel.Seconds()
 }
 
-// cpuTime returns the CPU time of a process, its ended threads included: by its clock, in
+// CPUTime returns the CPU time of a process, its ended threads included: by its clock, in
 // nanoseconds, else by its steps of 10 ms.
-func cpuTime(st procmem.Stat) time.Duration {
+func CPUTime(st procmem.Stat) time.Duration {
 	const ofProcess = 2 // CPUCLOCK_SCHED, of all threads
 	var t unix.Timespec
 	if err := unix.ClockGettime(^int32(st.PID)<<3|ofProcess, &t); err != nil {
@@ -54,7 +54,7 @@ func (r *running) used() (u usage) {
 		if err != nil {
 			continue
 		}
-		u.cpu += cpuTime(st) + st.CUTime + st.CSTime
+		u.cpu += CPUTime(st) + st.CUTime + st.CSTime
 		u.user += st.UTime + st.CUTime
 		u.sys += st.STime + st.CSTime
 		u.minor += st.MinFlt + st.CMinFlt

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/cmd/internal/program/variant"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // Off is the value of GOGC that turns the GC off.
@@ -233,6 +235,18 @@ func (s Setting) line(command []string, tree bool) string {
 		quoted = append(quoted, word)
 	}
 	return strings.Join(quoted, " ")
+}
+
+// SetLine returns the line that gives the setting to a process that runs.
+func (s Setting) SetLine(pid int) string {
+	line := "folio set"
+	if s.GOGC != "" {
+		line += " --gogc " + s.GOGC
+	}
+	if s.MemLimit != 0 {
+		line += " --memlimit " + unit.Exact(s.MemLimit)
+	}
+	return line + " " + strconv.Itoa(pid)
 }
 
 // Exec is the command line of folio exec for a setting with THPHeap or THPSystem, up to the

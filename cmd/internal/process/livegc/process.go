@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/base/guard"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -229,6 +230,46 @@ func (p *Process) Apply() error {
 	return nil
 }
 
+// Switch replaces what Plan and earlier calls set by other settings, those of Plan with c: g, which
+// was told of Plan, restores those from before Plan all the time. An error leaves these in effect.
+func (p *Process) Switch(c Change, g *guard.Guard[Undo]) error {
+	now, kept, err := p.Kept()
+	switch {
+	case err != nil:
+		return err
+	case !kept:
+		return p.failed(fmt.Errorf("%w: GOGC=%s, GOMEMLIMIT=%s now", goruntime.ErrNotTaken, GOGC(now.Percent), GOMEMLIMIT(now.Limit)))
+	}
+	last, next := p.Undo, p.Undo
+	next.After = c.of(next.Before)
+	if next == last {
+		return nil
+	}
+	if err := g.Keep(next); err != nil {
+		return p.failed(err)
+	}
+	p.Undo = next
+	if err = p.Apply(); err != nil { // what is in effect is of one of the two
+		return errors.Join(err, next.Undo(), last.Undo())
+	}
+	if err := g.Drop(last); err != nil {
+		return p.failed(err)
+	}
+	return nil
+}
+
+// Restore restores the settings from before Plan.
+func (p *Process) Restore(g *guard.Guard[Undo]) error { return takeBack(p, g) }
+
+// ReadGC reads what the runtime counts of its GC.
+func (p *Process) ReadGC(g *goruntime.GC) error { return p.setter.ReadGC(g) }
+
+// Heap reads what the runtime says of its heap.
+func (p *Process) Heap() (goruntime.State, error) { return p.setter.State() }
+
+// Version returns the version of Go of the program.
+func (p *Process) Version() string { return p.setter.Version() }
+
 // Kept reads the settings, and reports whether they are those that were applied. If not, the
 // program has changed them.
 func (p *Process) Kept() (now goruntime.GCSettings, kept bool, err error) {
@@ -239,13 +280,23 @@ func (p *Process) Kept() (now goruntime.GCSettings, kept bool, err error) {
 	return now, now == p.Undo.After, nil
 }
 
-// failed names the process that an error is about.
-func (p *Process) failed(err error) error {
-	if p.Name == "" {
-		return fmt.Errorf("set process %d: %w", p.PID, err)
-	}
-	return fmt.Errorf("set process %d (%s): %w", p.PID, p.Name, err)
+// An Error names the process that an error is about.
+type Error struct {
+	PID  int
+	Name string // "" if it is not known
+	Err  error
 }
+
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("set process %d: %v", e.PID, e.Err)
+	}
+	return fmt.Sprintf("set process %d (%s): %v", e.PID, e.Name, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func (p *Process) failed(err error) error { return &Error{p.PID, p.Name, err} }
 
 // An Undo restores settings, except those that the program has changed since.
 type Undo struct {

@@ -72,6 +72,10 @@ type Options struct {
 	// not hold up requests. [Run] returns after it.
 	Measuring func()
 
+	// Each, when set, is told of every request when it ends, the warm-up's included: how late it
+	// started, how long it took from its intended start, and whether it failed. Calls overlap.
+	Each func(late, took time.Duration, failed bool)
+
 	// For tests: how to wait and to dial.
 	wait func(until time.Time) bool
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)

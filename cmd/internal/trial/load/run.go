@@ -81,7 +81,11 @@ func arrive(ctx context.Context, o *Options, c *client, r *recorder, wait func(t
 		}
 		all.Go(func() {
 			defer underWay.Add(-1)
-			if out := c.do(ctx, i, intended); a.measured {
+			out := c.do(ctx, i, intended)
+			if o.Each != nil {
+				o.Each(out.lateness, out.latency, out.kind != "")
+			}
+			if a.measured {
 				r.add(out, intended.Sub(measured), time.Since(measured))
 			}
 		})

@@ -32,6 +32,10 @@ const (
 	CPUPerRequest = "cpu/request"
 )
 
+// CPUPerGiB is the metric of a process that ran already: its CPU seconds for each GiB that it
+// allocates, which measures its work whatever the GC is set to.
+const CPUPerGiB = "cpu/GiB"
+
 // known are the metrics that need no pattern.
 var known = []string{Wall, CPU, Bench, P50, P99, P999, CPUPerRequest}
 

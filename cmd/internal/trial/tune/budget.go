@@ -110,7 +110,11 @@ func (s *search) admit() (direct bool, err error) {
 		s.add(set)
 	}
 	s.untried = coarse[n:]
-	return len(s.res.Arms)-len(steps) <= finalists, nil
+	most := finalists
+	if s.opts.Only != nil {
+		most = leastFinalists
+	}
+	return len(s.res.Arms)-len(steps) <= most, nil
 }
 
 // entrants is how many arms enter a search that has time for so many runs.
@@ -184,7 +188,11 @@ func (s *search) seats() int {
 	if steps := s.steps(); len(steps) > 0 {
 		more = len(steps) + 1 // and the other settings alone
 	}
-	return min(max(int(s.left()/max(s.finalist(), 1)), leastFinalists+more), finalists+more)
+	most := finalists
+	if s.opts.Only != nil {
+		most = leastFinalists + 1
+	}
+	return min(max(int(s.left()/max(s.finalist(), 1)), leastFinalists+more), most+more)
 }
 
 // cost estimates how long a round of arms takes.

@@ -28,6 +28,9 @@ type Places struct {
 // ways to choose from, or all that is to be done. It is nil for the default, and where the
 // line of the setting says all.
 func (r *Result) keep(a *Arm) []string {
+	if r.PID != 0 && a != r.Arms[0] {
+		return []string{"to keep it from its next start on: " + a.Setting.String() + " in the environment of the program"}
+	}
 	if a.Setting.Build != r.Arms[0].Setting.Build {
 		return r.keepBuild(a)
 	}

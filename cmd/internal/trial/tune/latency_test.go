@@ -167,7 +167,7 @@ func TestMaxErrors(t *testing.T) {
 	}{
 		{"0", 0, 10, true}, {"0", 1, 10, false}, {"10", 10, 10, true}, {"0.1%", 1, 1000, true}, {"0.1%", 2, 1000, false}, {"7%", 7, 100, true},
 	} {
-		if got := maxErrors(t, c.text).allows(c.failed, c.all); got != c.ok {
+		if got := maxErrors(t, c.text).Allows(c.failed, c.all); got != c.ok {
 			t.Errorf("%s, %d of %d: %v", c.text, c.failed, c.all, got)
 		}
 	}

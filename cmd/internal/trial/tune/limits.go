@@ -44,8 +44,8 @@ func ParseMaxErrors(s string) (*MaxErrors, error) {
 	return &MaxErrors{Text: s, requests: n}, nil
 }
 
-// allows says whether so many of all may have failed.
-func (m *MaxErrors) allows(failed, all int64) bool {
+// Allows says whether so many of all may have failed.
+func (m *MaxErrors) Allows(failed, all int64) bool {
 	if strings.HasSuffix(m.Text, "%") {
 		return float64(failed) <= m.part*float64(all)*(1+1e-12)
 	}
@@ -63,7 +63,7 @@ func (l Limits) broken(s *trial.Sample) string {
 		return ""
 	}
 	switch p99 := r.Latency.P99; {
-	case l.Errors != nil && !l.Errors.allows(r.Failed, r.Intended):
+	case l.Errors != nil && !l.Errors.Allows(r.Failed, r.Intended):
 		return fmt.Sprintf("%s of %s failed, more than --max-errors %s", unit.Number(r.Failed), unit.Plural(int(r.Intended), "request"), l.Errors.Text)
 	case l.P99 > 0 && p99 == nil:
 		return fmt.Sprintf("p99 failed, more than --max-p99 %s", unit.Span(l.P99))

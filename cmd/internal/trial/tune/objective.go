@@ -23,7 +23,7 @@ func (o *objective) raw(s *trial.Sample) (float64, bool) {
 		return 0, false
 	}
 	switch {
-	case o.spec.Pattern != nil:
+	case o.spec.Pattern != nil || o.spec.Name == metric.CPUPerGiB:
 		v, ok := s.Metrics[o.spec.Name]
 		return v, ok
 	case o.spec.OfLoad():

@@ -162,6 +162,10 @@ func judgeFailures(a *Arm) {
 	failed, slow := 0, 0
 	a.Reason = ""
 	for _, s := range a.Samples {
+		if s.FailureKind == trial.FailedGuardrail {
+			a.Status, a.Reason = OverLimit, s.Failure
+			return
+		}
 		if s.OverMemory || s.OutOfMemory() {
 			a.Status, a.Reason = Failed, s.Failure
 			return
@@ -185,7 +189,7 @@ func judgeFailures(a *Arm) {
 // widen fills in the neighbourhood of the best, twice, once the arms of the race
 // have had their rounds, and crosses the best with the further dimensions.
 func (s *search) widen() {
-	if s.refine >= 2 || len(s.next()) > 0 {
+	if s.refine >= 2 || len(s.next()) > 0 || s.opts.Only != nil {
 		return
 	}
 	s.refine++

@@ -43,7 +43,12 @@ type Options struct {
 	ReadGC     bool
 	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
 	Builds     Builds // what else the program may be built as
-	Seed       uint64
+	// PID is the process whose settings are searched as it runs; 0 for a command.
+	PID int
+	// Only are the settings to compare with Base, in place of a space: none is refined, and the
+	// final has few.
+	Only []trial.Setting
+	Seed uint64
 
 	settings []trial.Setting // of tests: instead of the coarse arms of the space
 
@@ -72,6 +77,7 @@ type Result struct {
 	Notes       []string
 	Answer      Answer
 	Package     string // Options.Package
+	PID         int    // Options.PID
 	Inert       string // what changes nothing about the program, in a line; "" else
 
 	untried int    // settings that matter and were not tried, see missed
@@ -90,7 +96,7 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	s := &search{
 		opts: opts, start: opts.Now(), stage: InWarmup, space: &space{},
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
-		res: &Result{Seed: opts.Seed, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways,
+		res: &Result{Seed: opts.Seed, limits: opts.Limits, Package: opts.Package, PID: opts.PID, always: opts.THPAlways,
 			steps: opts.Builds.Steps, places: opts.Builds.Places, Answer: Answer{State: TooLittle}},
 	}
 	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
@@ -101,6 +107,14 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	}
 	s.finish(ctx, &err)
 	return s.res, err
+}
+
+// Nothing is the result of a search that was not made, because no setting can gain anything: why
+// is the answer, default what was measured.
+func Nothing(def *Arm, spec *metric.Spec, why string, elapsed time.Duration) *Result {
+	return &Result{Arms: []*Arm{def}, Objective: spec, obj: &objective{spec: spec}, Rounds: len(def.Samples), RaceRounds: len(def.Samples),
+		Trials: len(def.Samples), Elapsed: elapsed, Ended: "nothing to compare", Inert: why,
+		Answer: Answer{State: NoEffect, Inert: why, Recommended: []Recommendation{{Goal: Fastest, Arm: def}}}}
 }
 
 func (o *Options) setDefaults() {
@@ -217,7 +231,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
 	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
-	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, env: s.opts.Env, try: s.opts.Try, tail: spec.Tail(), heap: heapOf(warm)}
+	s.space = &space{fixed: slices.Concat(s.opts.settings, s.opts.Only), base: s.opts.Base, env: s.opts.Env, try: s.opts.Try, tail: spec.Tail(), heap: heapOf(warm)}
 	s.space.top = s.opts.SafeMemory / 10 * 9
 	if l := s.opts.Limit; l > 0 {
 		// The limit covers more than the runtime's does: stacks of threads, the program's

@@ -76,6 +76,15 @@ func (sp *space) gogc(from trial.Setting, n int) trial.Setting {
 	return from
 }
 
+// Levels returns settings of GOGC, those above the default of Go with a memory limit; 0 for none.
+func Levels(percents []int, guard uint64) (out []trial.Setting) {
+	sp := &space{guard: guard}
+	for _, n := range percents {
+		out = append(out, sp.gogc(trial.Setting{}, n))
+	}
+	return out
+}
+
 // limit returns from with no GC cycles below a limit.
 func (sp *space) limit(from trial.Setting, bytes uint64) trial.Setting {
 	from.GOGC, from.MemLimit = trial.Off, bytes
