@@ -78,5 +78,8 @@ func (a *app) tuneRunning(ctx context.Context, f *tuneFlags, args []string) (err
 		Progress: func(t tune.Progress) { progress.Show(strings.ReplaceAll(t.String(), "run", "block")) },
 		Partial:  func(r *tune.Result) { s.keepTune(r, nil); _ = s.write() }})
 	progress.Clear()
+	for _, text := range p.Notes() {
+		s.notes.Add(text)
+	}
 	return a.showSearch(ctx, s, f, res, nil, failed)
 }

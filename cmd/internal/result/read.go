@@ -159,6 +159,9 @@ func (r *Result) check() error {
 	case *Load:
 		return f.Check()
 	case *File:
+		if f.Live != nil && !f.Live.Timeline.Valid() {
+			return errors.New("live has a timeline of lists of different lengths")
+		}
 		var all []*trial.Sample
 		for _, a := range f.Arms {
 			if err := checkArm(a.Name, a.Samples, a.Tree); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/ab"
 	"github.com/foliomem/folio/cmd/internal/trial/delay"
+	"github.com/foliomem/folio/cmd/internal/trial/live"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
@@ -29,6 +30,10 @@ type (
 	Rates  = trial.Rates
 	Figure = trial.Figure
 	Metric = metric.Spec
+
+	Live         = live.Record
+	LiveBlock    = live.Block
+	LiveTimeline = live.Timeline
 
 	Profile    = profile.Result
 	CallTree   = profile.Tree
@@ -100,7 +105,11 @@ const (
 	MetricWall  = metric.Wall
 	MetricCPU   = metric.CPU
 	MetricBench = metric.Bench
-	MetricP99   = metric.P99
+
+	MetricCPUPerGiB     = metric.CPUPerGiB
+	MetricCPUPerRequest = metric.CPUPerRequest
+	MetricP50           = metric.P50
+	MetricP99           = metric.P99
 )
 
 // Of settings and samples.

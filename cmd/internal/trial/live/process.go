@@ -113,6 +113,28 @@ func attached(pid int, err error) error {
 	return fmt.Errorf("--attach %d: %w", pid, err)
 }
 
+// Notes are what a reader of the result must know.
+func (p *Process) Notes() []string {
+	limit := int64(math.MaxInt64)
+	if l := p.Record.MemLimit; l != nil {
+		limit = int64(*l)
+	}
+	out := []string{
+		fmt.Sprintf("the default is what the process had: GOGC=%s, GOMEMLIMIT=%s", p.Record.GOGC, livegc.GOMEMLIMIT(limit)),
+		"peak RSS is without free memory of the Go runtime, which it returns to the OS over minutes: a block would be charged with what the one before left",
+	}
+	if rivals := p.gc.Rivals(livegc.Change{Percent: new(int32), Limit: new(int64)}); rivals != "" {
+		out = append(out, "the program may change its settings itself: it "+rivals)
+	}
+	if g, ok := p.requests.(*generator); ok {
+		g.close()
+		if r := g.result; r != nil && r.Late {
+			out = append(out, "the load generator was late: latencies are not the server's alone; give it CPUs of its own, or lower the rate")
+		}
+	}
+	return out
+}
+
 // Close restores the settings and releases the process.
 func (p *Process) Close() error {
 	err := p.restore()

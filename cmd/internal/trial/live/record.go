@@ -73,8 +73,8 @@ type Share struct {
 	Hi        float64 `json:"gc_cpu_fraction_hi"`
 }
 
-// A Timeline is the process over time. The lists have one length, but for Requests, which may be
-// empty. Allocated, CPU and Requests are all since the search began.
+// A Timeline is the process over time. The lists have one length, but for Requests, which are
+// empty if they were not counted. Allocated, CPU and Requests are all since the search began.
 type Timeline struct {
 	Seconds   []float64 `json:"seconds"`
 	RSS       []uint64  `json:"rss_bytes"`
@@ -86,42 +86,45 @@ type Timeline struct {
 	// Stride is how many readings a value stands for: of sizes the largest.
 	Stride int `json:"stride"`
 
-	pending int
-	first   reading
-	total   uint64 // allocated at first
-	count   float64
+	pending   int
+	cpu       time.Duration // the first ones
+	allocated uint64
+	requests  *float64
 }
 
 const mostPoints = 1000
 
+// add adds a reading. A value that stands for several is of the last, but for sizes.
 func (t *Timeline) add(at time.Duration, r reading) {
 	if t.Stride == 0 {
-		t.Stride, t.first, t.total = 1, r, r.gc.TotalAlloc
+		t.Stride, t.cpu, t.allocated = 1, r.cpu, r.gc.TotalAlloc
 	}
 	requests := 0.0
 	if n := len(t.Requests); n > 0 {
-		requests = t.Requests[n-1] + t.count
+		requests = t.Requests[n-1]
 	}
 	if r.requests != nil {
-		requests = r.requests.count
+		if t.requests == nil {
+			t.requests, t.Requests = &r.requests.count, make([]float64, len(t.Seconds))
+		}
+		requests = r.requests.count - *t.requests
 	}
-	heap := r.gc.Allocated
-	i := len(t.Seconds)
 	if t.pending == 0 {
-		if i == mostPoints {
+		if len(t.Seconds) == mostPoints {
 			t.halve()
-			i = len(t.Seconds)
 		}
 		t.Seconds, t.RSS, t.Heap, t.Live = append(t.Seconds, 0), append(t.RSS, 0), append(t.Heap, 0), append(t.Live, 0)
-		t.Allocated, t.CPU, t.Requests = append(t.Allocated, 0), append(t.CPU, 0), append(t.Requests, 0)
-	} else {
-		i--
+		t.Allocated, t.CPU = append(t.Allocated, 0), append(t.CPU, 0)
+		if t.requests != nil {
+			t.Requests = append(t.Requests, 0)
+		}
 	}
-	if t.count == 0 && requests > 0 {
-		t.count = requests
+	i := len(t.Seconds) - 1
+	t.Seconds[i], t.Allocated[i], t.CPU[i] = at.Seconds(), r.gc.TotalAlloc-t.allocated, (r.cpu - t.cpu).Seconds()
+	t.RSS[i], t.Heap[i], t.Live[i] = max(t.RSS[i], r.rss), max(t.Heap[i], r.gc.Allocated), max(t.Live[i], r.gc.Live)
+	if t.requests != nil {
+		t.Requests[i] = requests
 	}
-	t.Seconds[i], t.Allocated[i], t.CPU[i], t.Requests[i] = at.Seconds(), r.gc.TotalAlloc-t.total, (r.cpu - t.first.cpu).Seconds(), requests-t.count
-	t.RSS[i], t.Heap[i], t.Live[i] = max(t.RSS[i], r.rss), max(t.Heap[i], heap), max(t.Live[i], r.gc.Live)
 	t.pending = (t.pending + 1) % t.Stride
 }
 
@@ -130,21 +133,26 @@ func (t *Timeline) halve() {
 	n := len(t.Seconds) / 2
 	for i := range n {
 		a, b := 2*i, 2*i+1
-		t.Seconds[i], t.Allocated[i], t.CPU[i], t.Requests[i] = t.Seconds[b], t.Allocated[b], t.CPU[b], t.Requests[b]
+		t.Seconds[i], t.Allocated[i], t.CPU[i] = t.Seconds[b], t.Allocated[b], t.CPU[b]
 		t.RSS[i], t.Heap[i], t.Live[i] = max(t.RSS[a], t.RSS[b]), max(t.Heap[a], t.Heap[b]), max(t.Live[a], t.Live[b])
+		if t.requests != nil {
+			t.Requests[i] = t.Requests[b]
+		}
 	}
-	t.Seconds, t.RSS, t.Heap, t.Live = t.Seconds[:n], t.RSS[:n], t.Heap[:n], t.Live[:n]
-	t.Allocated, t.CPU, t.Requests = t.Allocated[:n], t.CPU[:n], t.Requests[:n]
+	t.Seconds, t.RSS, t.Heap, t.Live, t.Allocated, t.CPU = t.Seconds[:n], t.RSS[:n], t.Heap[:n], t.Live[:n], t.Allocated[:n], t.CPU[:n]
+	if t.requests != nil {
+		t.Requests = t.Requests[:n]
+	}
 	t.Stride *= 2
 }
 
 // Valid reports whether the lists have one length and times are in order: a file may be anybody's.
 func (t *Timeline) Valid() bool {
 	n := len(t.Seconds)
-	for _, l := range []int{len(t.RSS), len(t.Heap), len(t.Live), len(t.Allocated), len(t.CPU), len(t.Requests)} {
+	for _, l := range []int{len(t.RSS), len(t.Heap), len(t.Live), len(t.Allocated), len(t.CPU)} {
 		if l != n {
 			return false
 		}
 	}
-	return slices.IsSorted(t.Seconds)
+	return (len(t.Requests) == 0 || len(t.Requests) == n) && slices.IsSorted(t.Seconds)
 }

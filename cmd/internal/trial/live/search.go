@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -37,8 +38,8 @@ func (p *Process) Search(ctx context.Context, o tune.Options) (_ *tune.Result, e
 	begin := time.Now()
 	defer func() {
 		err = errors.Join(err, p.restore())
-		_, kept, lost := p.gc.Kept()
-		p.Record.Restored = lost == nil && kept && p.gc.Undo.After == p.gc.Undo.Before
+		now, _, lost := p.gc.Kept()
+		p.Record.Restored = lost == nil && now == p.gc.Undo.Before
 	}()
 	if o.Metric == nil {
 		o.Metric = &metric.Spec{Name: metric.CPUPerGiB}
@@ -55,22 +56,30 @@ func (p *Process) Search(ctx context.Context, o tune.Options) (_ *tune.Result, e
 		r.Seed = o.Seed
 		return r, nil
 	}
-	if o.Only, err = p.candidates(o.Budget); err != nil {
+	only, err := p.candidates(o.Budget)
+	if err != nil {
 		return nil, err
 	}
-	if len(o.Only) == 0 {
+	if len(only) == 0 {
 		return nil, attached(p.gc.PID, fmt.Errorf("no setting can be tried: %s; nothing was changed", p.Record.NotTried[0].Reason))
 	}
 	if err := p.hold(); err != nil {
 		return nil, attached(p.gc.PID, err)
 	}
-	o.Env = trial.Setting{GOGC: p.Record.GOGC}
-	if l := p.Record.MemLimit; l != nil {
-		o.Env.MemLimit = *l
-	}
-	o.FixedTHP, o.ReadGC, o.SafeMemory, o.PID = true, true, p.fs.SpareMemory(), p.gc.PID
 	o.Budget = max(o.Budget-time.Since(begin), time.Second)
-	return tune.Search(ctx, p, o)
+	return tune.Search(ctx, p, of(o, &p.Record, only))
+}
+
+// of completes the options of a search: the settings to try are known, and those in effect are
+// the default.
+func of(o tune.Options, r *Record, only []trial.Setting) tune.Options {
+	o.Env, o.Only, o.PID = trial.Setting{GOGC: r.GOGC}, only, r.PID
+	if r.MemLimit != nil {
+		o.Env.MemLimit = *r.MemLimit
+	}
+	// Guardrails bound memory, and a process keeps its pages.
+	o.FixedTHP, o.ReadGC, o.SafeMemory = true, true, math.MaxInt64
+	return o
 }
 
 // watch reads the process for a while before any change.
@@ -159,7 +168,7 @@ func (s *Share) hopeless() string {
 	if s.Cycles == 0 {
 		return "no GC cycle ended in " + in
 	}
-	return fmt.Sprintf("the GC takes %s of CPU time (%s to %s in %s), and no setting can save more", unit.Percent(s.GC), unit.Percent(s.Lo), unit.Percent(s.Hi), in)
+	return fmt.Sprintf("the GC takes at most %s of CPU time (%s to %s in %s), and no setting can save more", unit.Percent(s.most()), unit.Percent(s.Lo), unit.Percent(s.Hi), in)
 }
 
 // candidates are the settings to try, and Record.NotTried those that are not, with the reason.

@@ -52,7 +52,7 @@ func tuneSection(f *result.File) *Section {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"),
+	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, t.noun()),
 		unit.ElapsedSeconds(f.ElapsedSeconds)))
 	if f.Seed != nil {
 		s.About = append(s.About, formatf("seed %d", *f.Seed))
@@ -76,6 +76,9 @@ func tuneSection(f *result.File) *Section {
 		b.Title, b.Charts = formatf("%s against memory", t.of.label()), []*Chart{c}
 	}
 	s.Blocks = append(s.Blocks, b)
+	if f.Live != nil {
+		s.Blocks = append(s.Blocks, t.live()...)
+	}
 	if b := loadBlock(report.LoadedArms(f, false)); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
@@ -122,6 +125,12 @@ func about(f *result.File) []string {
 	}
 	if f.Program.Requests != nil {
 		out = append(out, "under load: "+report.Requests(f.Program.Requests))
+	}
+	if l := f.Live; l != nil {
+		out = append(out, formatf("process %d as it ran, in blocks of %s", l.PID, unit.SpanSeconds(l.BlockSeconds)))
+		if l.Requests != "" {
+			out = append(out, "requests counted by "+l.Requests)
+		}
 	}
 	return out
 }
@@ -207,8 +216,16 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 			add(figure.ByKey(key).Short, figure.ByKey(key).Format(v))
 		}
 	}
-	add("runs", itoa(t.runs(a)))
+	add(t.noun()+"s", itoa(t.runs(a)))
 	return out
+}
+
+// noun is what a sample is called.
+func (t *tuned) noun() string {
+	if t.file.Live != nil {
+		return "block"
+	}
+	return "run"
 }
 
 // runs is how many runs the figures of an arm are of.
@@ -344,6 +361,9 @@ func (t *tuned) byGOGC() *Block {
 
 // figures are the further columns of the tables.
 func (t *tuned) figures() (out []figure.Figure) {
+	if t.file.Live != nil {
+		return nil // they are not of one length: see live
+	}
 	gc := "gc_cpu_fraction"
 	known := func(key string) bool {
 		return slices.ContainsFunc(t.arms, func(a tunedArm) bool { _, ok := a.Summary.Center(key); return ok })
@@ -393,7 +413,7 @@ func (t *tuned) table() *Table {
 	tb := &Table{
 		Caption: formatf("Ranked by %s, adjusted for drift; intervals hold together at 95%%; = not different from the recommended setting, ? too few runs to tell", t.of.label()),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
-			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
+			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
 	}
 	if report.AnyGrowing(t.file) {
 		tb.Caption += "; " + report.Growing
@@ -446,7 +466,7 @@ func peak(a *tunedArm) Cell {
 // measured lists the arms of a search that ended before anything could be compared.
 func (t *tuned) measured() *Table {
 	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.",
-		Head: append(cols("setting", t.of.label(), "peak memory", "runs"), Column{Label: "status"})}
+		Head: append(cols("setting", t.of.label(), "peak memory", t.noun()+"s"), Column{Label: "status"})}
 	for i := range t.arms {
 		a := &t.arms[i]
 		median := plain("-")
