@@ -26,7 +26,7 @@ func OfTune(f *result.File) (Patch, error) {
 		return Patch{}, err
 	}
 	p := Patch{Comments: []string{
-		"What folio tune recommends for " + f.Program.Line(trial.Setting{}) + ", measured " + f.Created.UTC().Format("2006-01-02") + ": " + arm.Name,
+		"What folio tune recommends for " + line(f.Program) + ", measured " + f.Created.UTC().Format("2006-01-02") + ": " + arm.Name,
 	}}
 	switch {
 	case f.Answer.State == result.AnswerInconclusive:
@@ -38,12 +38,24 @@ func OfTune(f *result.File) (Patch, error) {
 		p.Comments = append(p.Comments, "It was measured with "+strings.Join(f.Program.Environment, " ")+" in the environment, which is not in this patch.")
 	}
 	p.env(*rec, arm)
+	if f.Program.Attached != 0 {
+		p.Comments = append(p.Comments, "It was measured on a process as it ran: resources are left as they are.")
+		return p, nil
+	}
 	if f.Program.Limits == nil {
 		p.Comments = append(p.Comments, "It was measured without --cgroup-memory and --cgroup-cpus: resources are left as they are.")
 		return p, nil
 	}
 	p.resources(f, arm)
 	return p, nil
+}
+
+// line is how the program is started.
+func line(p result.Program) string {
+	if p.Attached != 0 {
+		return result.ShellLine(p.Command)
+	}
+	return p.Line(trial.Setting{})
 }
 
 // env takes over the setting, and says what of it is not a variable.

@@ -205,4 +205,3 @@ func switchAllTheTime(pid string) error {
 		}
 	}
 }
-

@@ -68,7 +68,7 @@ func Open(ctx context.Context, fs procmem.FS, pid int, o Options) (_ *Process, e
 	if err := errors.Join(gc.Hold(), gc.Plan(livegc.Change{})); err != nil {
 		return nil, attached(pid, err)
 	}
-	p.Record = Record{PID: pid, Name: gc.Name, GOGC: livegc.GOGC(s.Percent), BlockSeconds: o.Block.Seconds()}
+	p.Record = Record{PID: pid, Name: gc.Name, GOGC: livegc.GOGC(s.Percent), BlockSeconds: o.Block.Seconds(), Blocks: []Block{}, NotTried: []Not{}}
 	if s.Limit != math.MaxInt64 {
 		p.Record.MemLimit = new(uint64(s.Limit))
 	}

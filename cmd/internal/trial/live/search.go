@@ -222,6 +222,6 @@ func (p *Process) candidates(budget time.Duration) ([]trial.Setting, error) {
 	}
 	sp.fit = p.fit(heap, status)
 	only, not := sp.settings()
-	p.Record.NotTried = not
+	p.Record.NotTried = append(p.Record.NotTried, not...)
 	return only, nil
 }

@@ -486,6 +486,9 @@ func (s *search) stageRound() int { return s.sched.Rounds() - s.res.RaceRounds }
 
 // sayFailures notes arms whose program failed, always or at times.
 func (s *search) sayFailures() {
+	if s.opts.PID != 0 {
+		return // blocks say why they were left
+	}
 	for _, a := range s.res.Arms {
 		failed, why := 0, ""
 		for _, sm := range a.Samples {

@@ -13,7 +13,10 @@ import (
 // left, and every block over time.
 func (t *tuned) live() []*Block {
 	l := t.file.Live
-	out := []*Block{t.perSecond()}
+	var out []*Block
+	if len(l.Blocks) > 0 {
+		out = append(out, t.perSecond())
+	}
 	if tb := notTriedTable(l); tb != nil {
 		out = append(out, &Block{Key: true, Title: "Not tried, or left", Tables: []*Table{tb},
 			Words: []string{formatf("Guardrails: RSS at most %s; %s", memoryRail(l), restored(l))}})
@@ -81,11 +84,11 @@ func (t *tuned) perSecond() *Block {
 	second := func(b *result.LiveBlock, v *float64) (float64, bool) { return per(v, new(b.Seconds())) }
 	at := func(v *float64) (float64, bool) { return per(v, new(1.0)) }
 	figures := []figure{
-		{"CPUs", func(b *result.LiveBlock) (float64, bool) { return second(b, b.CPU) }, unit.Scaled},
-		{"GC, CPUs", func(b *result.LiveBlock) (float64, bool) { return second(b, b.GCCPU) }, unit.Scaled},
-		{"GCs/s", func(b *result.LiveBlock) (float64, bool) { return second(b, number(b.GCCycles)) }, unit.Scaled},
+		{"CPUs", func(b *result.LiveBlock) (float64, bool) { return second(b, b.CPU) }, cpus},
+		{"GC, CPUs", func(b *result.LiveBlock) (float64, bool) { return second(b, b.GCCPU) }, cpus},
+		{"GCs/s", func(b *result.LiveBlock) (float64, bool) { return second(b, number(b.GCCycles)) }, unit.Rate},
 		{"allocated/s", func(b *result.LiveBlock) (float64, bool) { return second(b, number(b.Allocated)) }, unit.Bytes},
-		{"requests/s", func(b *result.LiveBlock) (float64, bool) { return second(b, b.Requests) }, unit.Scaled},
+		{"requests/s", func(b *result.LiveBlock) (float64, bool) { return second(b, b.Requests) }, unit.Rate},
 		{"failed", func(b *result.LiveBlock) (float64, bool) { return per(b.Errors, b.Requests) }, unit.Percent},
 		{"p50", func(b *result.LiveBlock) (float64, bool) { return at(b.P50) }, unit.Seconds},
 		{"p99", func(b *result.LiveBlock) (float64, bool) { return at(b.P99) }, unit.Seconds},
@@ -125,6 +128,8 @@ func (t *tuned) perSecond() *Block {
 		Words: []string{"GC, CPUs: as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers."}}
 }
 
+func cpus(v float64) string { return formatf("%.2f", v) }
+
 func number(v *uint64) *float64 {
 	if v == nil {
 		return nil
@@ -158,8 +163,11 @@ func (t *tuned) blocks() *Block {
 	l := t.file.Live
 	b := &Block{Title: "Every block over time"}
 	line := &l.Timeline
+	if x := l.Before; x.Windows > 0 {
+		b.Words = []string{formatf("Before any change the GC took %s of CPU time (%s to %s in %s of %s), as the runtime counts it.", unit.Percent(x.GC),
+			unit.Percent(x.Lo), unit.Percent(x.Hi), unit.Plural(x.Windows, "window"), unit.Seconds(x.Seconds/float64(x.Windows)))}
+	}
 	if len(line.Seconds) < 2 || !line.Valid() {
-		b.Words = []string{"Nothing was seen over time."}
 		return b
 	}
 	c := &Chart{Kind: Time, Title: "Blocks, load, heap and RSS over time", Partly: true,
@@ -208,9 +216,11 @@ func (t *tuned) blocks() *Block {
 	}
 	c.Lanes = append(c.Lanes, rateLane("CPUs in use", LaneSeries{Name: "CPUs in use", Color: 3, X: at, Y: line.CPU}))
 	if math.IsNaN(c.End) || math.IsInf(c.End, 0) || !(c.End > 0) || at[0] < 0 {
-		b.Words = []string{"Nothing was seen over time."}
 		return b
 	}
-	b.Charts, b.Tables, b.Fold = []*Chart{c}, []*Table{tb}, true
+	b.Charts, b.Fold = []*Chart{c}, true
+	if len(tb.Rows) > 0 {
+		b.Tables = []*Table{tb}
+	}
 	return b
 }

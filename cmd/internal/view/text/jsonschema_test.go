@@ -192,6 +192,9 @@ func TestResultsAreValidBySchema(t *testing.T) {
 	f = runFile([]*trial.Sample{s})
 	analyze(f)
 	document.SetNotes(f, nil)
+	if results["a search of a process"], err = liveFile(t, false).JSON(); err != nil {
+		t.Fatal(err)
+	}
 	if results["a run"], err = f.JSON(); err != nil {
 		t.Fatal(err)
 	}
