@@ -30,10 +30,10 @@ func cmdPID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], pid)
 }
 
-// sleeper is a program with a heap of 64 MiB.
-func sleeper(t *testing.T, uid uint32) (pid int) {
+// sleeper is a program with a heap of 64 MiB, unless flags of gcprog say otherwise.
+func sleeper(t *testing.T, uid uint32, flags ...string) (pid int) {
 	t.Helper()
-	cmd := exec.Command("gcprog", "-alloc", "64", "-sleep", "1h", "-pidfile", "/dev/stdout")
+	cmd := exec.Command("gcprog", append([]string{"-alloc", "64", "-sleep", "1h", "-pidfile", "/dev/stdout"}, flags...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), raceEnv}
 	if uid != 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, NoSetGroups: true}}

@@ -34,7 +34,7 @@ type node struct {
 	_    [6]uint64
 }
 
-var sink *node
+var sink, churned *node
 
 // gcprog is a program with as many habits as the tests need. It does what its
 // flags say in the order of the code below.
@@ -49,6 +49,7 @@ func gcprog() {
 		work       = flag.Int("work", 0, "allocate so many MiB in small pieces")
 		alloc      = flag.Int("alloc", 0, "hold so many MiB")
 		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there, on base pages")
+		churn      = flag.Bool("churn", false, "allocate garbage all the time, after -pidfile")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
 		leak       = flag.Bool("leak", false, "after -pidfile, hold a MiB more for each line of input, and print one then")
 		become     = flag.Bool("become", false, "after -pidfile, exec another program at the end of the input")
@@ -119,6 +120,15 @@ func gcprog() {
 	if *pidfile != "" {
 		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0))
 		check(os.WriteFile(*pidfile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644))
+	}
+	if *churn {
+		go func() {
+			for i := 0; ; i++ {
+				if churned = new(node); i%10_000 == 0 {
+					time.Sleep(100 * time.Microsecond)
+				}
+			}
+		}()
 	}
 	if *leak {
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {

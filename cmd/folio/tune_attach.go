@@ -20,7 +20,7 @@ const attachedTuneBudget = 15 * time.Minute
 // running checks the flags of a search on a process that runs.
 func (f *tuneFlags) running(args []string) (o live.Options, spec *metric.Spec, err error) {
 	o = live.Options{Block: f.block, MaxP99: f.maxP99}
-	if err := f.attachedTo(f.pid, args, "block", "budget", "metric", "max-rss", "max-p99", "max-errors", "rate", "target", "seed", "kubernetes", "load-"); err != nil {
+	if err := f.attachedTo(f.pid, args, "block", "budget", "metric", "max-rss", "max-p99", "max-errors", "rounds", "rate", "target", "seed", "kubernetes", "load-"); err != nil {
 		return o, nil, err
 	}
 	limits, err := f.bounds()
@@ -33,6 +33,9 @@ func (f *tuneFlags) running(args []string) (o live.Options, spec *metric.Spec, e
 	}
 	if o.Endpoint, spec, err = live.ParseMetric(f.metric, o.Load != nil); err != nil {
 		return o, nil, fmt.Errorf("--metric %w", err)
+	}
+	if f.rounds < 1 && f.given.Changed("rounds") {
+		return o, nil, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
 	counted := o.Endpoint != nil || o.Load != nil
 	switch {
@@ -74,7 +77,7 @@ func (a *app) tuneRunning(ctx context.Context, f *tuneFlags, args []string) (err
 	progress := newProgress(a.stderr)
 	progress.Show("watching the process before any change")
 	s.file.Live = &p.Record
-	res, failed := p.Search(ctx, tune.Options{Metric: spec, Budget: f.budgetOr(f.budget, attachedTuneBudget, attachedTuneBudget), Seed: f.seed,
+	res, failed := p.Search(ctx, tune.Options{Metric: spec, Budget: f.budgetOr(f.budget, attachedTuneBudget, attachedTuneBudget), Seed: f.seed, MaxRounds: f.rounds,
 		Progress: func(t tune.Progress) { progress.Show(strings.ReplaceAll(t.String(), "run", "block")) },
 		Partial:  func(r *tune.Result) { s.keepTune(r, nil); _ = s.write() }})
 	progress.Clear()

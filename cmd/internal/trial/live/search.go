@@ -88,7 +88,7 @@ func (p *Process) watch(ctx context.Context) (*tune.Arm, error) {
 	arm.Name = "default"
 	s := &p.Record.Before
 	var shares []float64
-	var gcTotal float64
+	gcTotal := 0.0
 	for len(shares) < leastWindows || len(shares) < mostWindows && !s.known() {
 		sample, b, err := p.window(ctx, p.opts.Block/2)
 		if err != nil {
@@ -102,8 +102,9 @@ func (p *Process) watch(ctx context.Context) (*tune.Arm, error) {
 		shares = append(shares, min(*b.GCCPU/max(sample.CPU, 1e-9), 1))
 		sum := stat.Summarize(shares)
 		s.GC, s.Lo, s.Hi = min(gcTotal/max(s.CPU, 1e-9), 1), sum.Lo, sum.Hi
-	}
-	if s.CPU < idle*s.Seconds || s.Allocated == 0 {
+		if len(shares) < leastWindows || s.CPU >= idle*s.Seconds && s.Allocated > 0 {
+			continue
+		}
 		return nil, attached(p.gc.PID, fmt.Errorf("it used %s of one CPU and allocated %s in %s: put it under its load first; nothing was changed",
 			unit.Percent(s.CPU/s.Seconds), unit.Size(s.Allocated), unit.Span(time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))))
 	}
