@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -42,7 +43,7 @@ func abCommands(args []string) ([]abArm, error) {
 			if sets(args[:vars], args[vars]) {
 				return nil, misusef("ab: command %d sets a variable twice: %s", len(out)+1, args[vars])
 			}
-			if err := checkVariable(args[vars]); err != nil {
+			if err := gosetting.CheckMeant(args[vars]); err != nil {
 				return nil, misusef("ab: command %d: %v", len(out)+1, err)
 			}
 			vars++
@@ -206,5 +207,5 @@ func (f *runFlags) asked(args []string) (set trial.Setting, err error) {
 	}
 	set.Env = f.env
 	set.THP, err = trial.ParseTHP(f.thp)
-	return set, errors.Join(err, checkEnv(f.env))
+	return set, errors.Join(err, gosetting.CheckFlag("--env", f.env))
 }

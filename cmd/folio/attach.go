@@ -11,7 +11,6 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -43,16 +42,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	}
 	arm.Samples = append(arm.Samples, sample)
 	s.keep(arm)
-	note := fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time", f.pid, unit.Seconds(sample.Wall))
-	switch {
-	case sample.GCCounted == trial.GCComplete:
-		note = strings.Replace(note, "peaks are", "peaks and GC cycles are", 1)
-	case sample.Uncounted != nil && sample.GCCycles == nil:
-		note += "; how many GC cycles there were is unknown: " + sample.Uncounted.Error()
-	case sample.Uncounted != nil:
-		note += "; there may have been more GC cycles: " + sample.Uncounted.Error()
-	}
-	s.notes.Add(note)
+	s.notes.Add(sample.Watched(f.pid))
 	s.file.Complete = ctx.Err() == nil
 	if err = a.showRun(s, arm, f.full); err != nil {
 		s.file.Complete = false

@@ -259,7 +259,7 @@ func (s *measurement) parse(f *programFlags) (err error) {
 	if err := f.checkBuild(s.base.THP); err != nil {
 		return err
 	}
-	if err := checkEnv(f.env); err != nil {
+	if err := gosetting.CheckFlag("--env", f.env); err != nil {
 		return err
 	}
 	s.base.Env, s.resultFlags = f.env, f.resultFlags
@@ -289,7 +289,7 @@ func (s *measurement) parse(f *programFlags) (err error) {
 	case f.higher:
 		return errors.New("--higher-is-better goes with --metric 'NAME=PATTERN'")
 	}
-	generator, err := f.load.check(f.ready)
+	generator, err := f.load.check(f.ready, false)
 	if err != nil {
 		return err
 	}
@@ -327,35 +327,6 @@ func checkInput(path string) error {
 		return fmt.Errorf("--input %s: is a directory", path)
 	}
 	return trial.CheckInput(path)
-}
-
-// checkEnv refuses variables that are none, are set twice, or that Go programs do not read.
-func checkEnv(env []string) error {
-	seen := make(map[string]string)
-	for _, kv := range env {
-		key, _, ok := strings.Cut(kv, "=")
-		if !ok || key == "" || strings.ContainsRune(kv, 0) {
-			return fmt.Errorf("--env %q: want KEY=VALUE", kv)
-		}
-		if first, twice := seen[key]; twice {
-			return fmt.Errorf("--env %s and --env %s both set %s: give one", first, kv, key)
-		}
-		if err := checkVariable(kv); err != nil {
-			return fmt.Errorf("--env %w", err)
-		}
-		seen[key] = kv
-	}
-	return nil
-}
-
-// checkVariable refuses a variable that Go programs do not read as it is meant. A setting of GODEBUG
-// that folio does not know may be of a newer Go.
-func checkVariable(kv string) error {
-	err := gosetting.Check(kv, "")
-	if p, ok := errors.AsType[*gosetting.Problem](err); ok && p.Unknown {
-		return nil
-	}
-	return err
 }
 
 // noteSettings names the settings of GODEBUG that a program's version of Go does not have.

@@ -151,8 +151,9 @@ func (f *serverLoad) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.command, "load", "", "put the server under load with this shell `command` instead; metrics are taken from its output")
 }
 
-// check says what is wrong with the flags, and returns the load by folio; nil for none.
-func (f *serverLoad) check(ready string) (*load.Options, error) {
+// check says what is wrong with the flags, and returns the load by folio; nil for none. running
+// says that the server runs already.
+func (f *serverLoad) check(ready string, running bool) (*load.Options, error) {
 	rate := f.given.Changed("rate")
 	for _, name := range append([]string{"target"}, prefixed(requestNames)...) {
 		ofReady := name == loadPrefix+"insecure" && strings.HasPrefix(ready, "https://")
@@ -161,6 +162,11 @@ func (f *serverLoad) check(ready string) (*load.Options, error) {
 		}
 	}
 	switch {
+	case running && rate && (f.rate == rateAuto || f.changed("duration") || f.changed("warmup")):
+		return nil, errors.New("--rate with --attach: it is a number, and the load lasts as long as the search: leave --load-duration and --load-warmup out")
+	case running && rate && len(f.targets) == 0:
+		return nil, errors.New("--rate needs --target URL")
+	case running:
 	case rate && f.command != "":
 		return nil, errors.New("--rate and --load: give one: --rate is folio's own load")
 	case rate && ready == "":
@@ -169,7 +175,8 @@ func (f *serverLoad) check(ready string) (*load.Options, error) {
 		return nil, errors.New("--ready needs --rate or --load: what puts the server under load?")
 	case f.command != "" && ready == "":
 		return nil, errors.New("--load needs --ready: how is it known that the server answers?")
-	case !rate:
+	}
+	if !rate {
 		return nil, nil
 	}
 	targets := slices.Clone(f.targets)
@@ -184,27 +191,6 @@ func (f *serverLoad) check(ready string) (*load.Options, error) {
 		return nil, err
 	}
 	return &o, nil
-}
-
-// running is the load on a process that runs already; nil for none.
-func (f *serverLoad) running() (*load.Options, error) {
-	switch {
-	case !f.given.Changed("rate"):
-		for _, name := range append([]string{"target"}, prefixed(requestNames)...) {
-			if f.given.Changed(name) {
-				return nil, fmt.Errorf("--%s goes with --rate: how many requests a second?", name)
-			}
-		}
-		return nil, nil
-	case f.rate == rateAuto:
-		return nil, errors.New("--rate auto starts the server at each rate: give --attach a number")
-	case f.changed("duration"), f.changed("warmup"):
-		return nil, errors.New("--load-duration and --load-warmup: with --attach the load lasts as long as the search")
-	case len(f.targets) == 0:
-		return nil, errors.New("--rate needs --target URL")
-	}
-	o, err := f.options(f.targets)
-	return &o, err
 }
 
 func prefixed(names []string) (out []string) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -192,7 +191,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	case f.count == 1:
 		return errors.Join(err, code(arm.Samples[0], s.program.Server != nil))
 	}
-	return errors.Join(err, failed(arm.Samples, f.count))
+	return errors.Join(err, trial.Failed(arm.Samples, f.count))
 }
 
 // errNothing ends a measurement that was interrupted too early.
@@ -316,10 +315,6 @@ func (a *app) showRun(s *session, arm *trial.Arm, full bool) error {
 	return errors.Join(show(a.stderr, file, text.Options{Full: full}), profErr)
 }
 
-// errLate ends a measurement in which the load generator was late each time. A note says by
-// how much, and what to do.
-var errLate = errors.New("no run counts: the load generator was late")
-
 // code returns the program's own exit code as folio's. A server that was
 // stopped as it should be has none that means anything.
 func code(s *trial.Sample, server bool) error {
@@ -329,7 +324,7 @@ func code(s *trial.Sample, server bool) error {
 	case s.FailureKind == trial.FailedInterrupted:
 		return exitCode(exitInterrupted)
 	case server && s.Late():
-		return errLate
+		return trial.ErrLate
 	case server:
 		return errors.New(s.Failure)
 	case s.ExitCode != nil && *s.ExitCode != 0:
@@ -340,31 +335,4 @@ func code(s *trial.Sample, server bool) error {
 		return errors.New(s.Failure)
 	}
 	return nil
-}
-
-// failed is the error when runs of several failed. Those in which the load generator was
-// late did not, unless it was in all.
-func failed(samples []*trial.Sample, count int) error {
-	n, late := 0, 0
-	var last *trial.Sample
-	for _, s := range samples {
-		switch {
-		case s.OK():
-		case s.Late():
-			late++
-		default:
-			n, last = n+1, s
-		}
-	}
-	switch {
-	case late == len(samples):
-		return errLate
-	case n == 0:
-		return nil
-	}
-	line := ""
-	if l := last.Reason(); l != "" {
-		line = ": " + l
-	}
-	return fmt.Errorf("%d of %d runs failed: %s%s", n, count, last.Failure, line)
 }

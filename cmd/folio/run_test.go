@@ -25,7 +25,7 @@ func TestLateIsSaidOnce(t *testing.T) {
 	for name, samples := range map[string][]*trial.Sample{"one": {late()}, "two": {late(), late()}} {
 		notes := &stat.Notes{}
 		trial.AddNotes(notes, samples, false)
-		err := failed(samples, len(samples))
+		err := trial.Failed(samples, len(samples))
 		if len(samples) == 1 {
 			err = code(samples[0], true)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,26 +80,11 @@ func newSet(a *app) *cobra.Command {
 	return cmd
 }
 
-// change returns the change that the flags ask for.
-func (f *setFlags) change() (c livegc.Change, err error) {
-	if f.given.Changed("gogc") {
-		if c.Percent, err = livegc.ParseGOGC(f.gogc); err != nil {
-			return c, fmt.Errorf("--gogc: %w", err)
-		}
-	}
-	if f.given.Changed("memlimit") {
-		if c.Limit, err = livegc.ParseGOMEMLIMIT(f.memlimit); err != nil {
-			return c, fmt.Errorf("--memlimit: %w", err)
-		}
-	}
-	if f.duration > 0 && c.IsZero() {
-		return c, fmt.Errorf("--for %v: no setting to change; add --gogc or --memlimit", f.duration)
-	}
-	return c, nil
-}
-
 func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
-	c, err := f.change()
+	c, err := livegc.ParseChange(f.gogc, f.memlimit, f.given.Changed)
+	if f.duration > 0 && c.IsZero() && err == nil {
+		err = fmt.Errorf("--for %v: no setting to change; add --gogc or --memlimit", f.duration)
+	}
 	if err != nil {
 		return misuse(err)
 	}
@@ -159,12 +143,11 @@ func (a *app) line(format string, args ...any) error { return a.stdout.Line(form
 // showSettings prints the settings in effect.
 func (a *app) showSettings(all []*livegc.Process) error {
 	for _, p := range all {
-		s, err := p.State()
-		if err != nil {
-			return err
+		text, err := p.Say()
+		if err == nil {
+			err = a.line("%s", text)
 		}
-		if err := a.line("process %d (%s): GOGC=%s (%s), GOMEMLIMIT=%s (%s)", p.PID, p.Name, livegc.GOGC(s.Percent), s.PercentBy,
-			livegc.GOMEMLIMIT(s.Limit), s.LimitBy); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -174,19 +157,8 @@ func (a *app) showSettings(all []*livegc.Process) error {
 // showChanges prints what was changed, and what in the program may change it again.
 func (a *app) showChanges(all []*livegc.Process, c livegc.Change) error {
 	for _, p := range all {
-		b, n := p.Undo.Before, p.Undo.After
-		var changes []string
-		if c.Percent != nil {
-			changes = append(changes, fmt.Sprintf("GOGC=%s -> %s", livegc.GOGC(b.Percent), livegc.GOGC(n.Percent)))
-		}
-		if c.Limit != nil {
-			changes = append(changes, fmt.Sprintf("GOMEMLIMIT=%s -> %s", livegc.GOMEMLIMIT(b.Limit), livegc.GOMEMLIMIT(n.Limit)))
-		}
-		if err := a.line("process %d (%s): %s", p.PID, p.Name, strings.Join(changes, ", ")); err != nil {
-			return err
-		}
-		if rivals := p.Rivals(c); rivals != "" {
-			if err := a.line("process %d (%s): the program may change it again: it %s", p.PID, p.Name, rivals); err != nil {
+		for _, text := range p.SayChange(c) {
+			if err := a.line("%s", text); err != nil {
 				return err
 			}
 		}

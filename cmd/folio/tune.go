@@ -14,6 +14,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -161,13 +162,11 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	switch {
 	case limits.Memory != nil && o.Limits.RSS > *limits.Memory:
 		return o, fmt.Errorf("--max-rss %s: more than --cgroup-memory %s allows: give a smaller one, or none", f.mem, f.limits.memory)
-	case f.rounds < 1 && f.given.Changed("rounds"):
-		return o, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
 	if o.Try, err = f.try.settings(); err != nil {
 		return o, err
 	}
-	if err := checkEnv(f.env); err != nil {
+	if err := gosetting.CheckFlag("--env", f.env); err != nil {
 		return o, err
 	}
 	for i, v := range trial.GoVariables {
@@ -185,6 +184,9 @@ func (f *tuneFlags) bounds() (l tune.Limits, err error) {
 		if l.RSS, err = unit.ParseSize(f.mem); err != nil {
 			return l, fmt.Errorf("--max-rss: %w", err)
 		}
+	}
+	if f.rounds < 1 && f.given.Changed("rounds") {
+		return l, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
 	if l.P99 = f.maxP99; f.maxP99 <= 0 && f.given.Changed("max-p99") {
 		return l, fmt.Errorf("--max-p99 %v: must be more than 0", f.maxP99)
@@ -325,7 +327,7 @@ func (a *app) showSearch(ctx context.Context, s *session, f *tuneFlags, res *tun
 	s.file.Complete = err == nil && !res.Interrupted
 	textErr := a.showTune(s, f, res)
 	if err == nil && !res.Interrupted && res.Answer.State == tune.TooLittle {
-		err = nothingCounts(res)
+		err = res.Nothing()
 		s.file.Complete = false
 	}
 	err = errors.Join(err, textErr)
@@ -333,49 +335,6 @@ func (a *app) showSearch(ctx context.Context, s *session, f *tuneFlags, res *tun
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
 	return err
-}
-
-// byLargest says when memory is compared by less than all processes have.
-func byLargest(r *tune.Result) string {
-	for _, a := range r.Arms {
-		for _, s := range a.Samples {
-			if s.OK() && !s.MemoryOfTree() {
-				return "peak RSS is that of the largest process: what all processes have together can only be sampled, and was not seen for long enough to compare"
-			}
-		}
-	}
-	return ""
-}
-
-// nothingCounts is the error of a search without an answer: the program worked
-// once, in the warm-up, and then no more, or there was no time.
-func nothingCounts(r *tune.Result) error {
-	worked, out := false, len(r.Arms) > 1
-	why := ""
-	late, runs := 0, 0
-	for i, a := range r.Arms {
-		out = out && (i == 0 || a.Status == tune.Failed || a.Status == tune.OverLimit)
-		for _, s := range a.Samples {
-			late, runs = late+len(s.LateBefore), runs+len(s.LateBefore)+1
-			if s.Late() {
-				late++
-			}
-			if worked = worked || s.OK(); !s.OK() {
-				why = s.Failure
-			}
-		}
-	}
-	switch {
-	case worked && 2*late > runs:
-		return fmt.Errorf("nothing was compared: the load generator was late in %d of %d runs: give generator and server CPUs of their own, stop what else runs, or lower the rate", late, runs)
-	case worked && out:
-		return errors.New("nothing was compared: " + r.Ended + "; see the table")
-	case worked:
-		return errors.New("nothing was compared: " + r.Ended + "; see the table, or give a larger --budget")
-	case why != "":
-		return fmt.Errorf("the command worked once and then failed in every run: %s", why)
-	}
-	return errors.New("no run counts: " + r.Ended)
 }
 
 // showTune prints the result.
@@ -399,9 +358,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 				unit.Exact(inspect.LittleHeap)))
 		}
 	}
-	if s.file.Live == nil {
-		notes.Add(byLargest(res))
-	}
+	notes.Add(res.ByLargest())
 	out := io.Writer(a.stdout)
 	if s.out.ToStdout() {
 		out = a.stderr

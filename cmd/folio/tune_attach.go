@@ -19,7 +19,6 @@ const attachedTuneBudget = 15 * time.Minute
 
 // running checks the flags of a search on a process that runs.
 func (f *tuneFlags) running(args []string) (o live.Options, spec *metric.Spec, err error) {
-	o = live.Options{Block: f.block, MaxP99: f.maxP99}
 	if err := f.attachedTo(f.pid, args, "block", "budget", "metric", "max-rss", "max-p99", "max-errors", "rounds", "rate", "target", "seed", "kubernetes", "load-"); err != nil {
 		return o, nil, err
 	}
@@ -27,25 +26,14 @@ func (f *tuneFlags) running(args []string) (o live.Options, spec *metric.Spec, e
 	if err != nil {
 		return o, nil, err
 	}
-	o.MaxRSS, o.MaxErrors = limits.RSS, limits.Errors
-	if o.Load, err = f.load.running(); err != nil {
+	self, err := os.Executable()
+	if err != nil {
 		return o, nil, err
 	}
-	if o.Endpoint, spec, err = live.ParseMetric(f.metric, o.Load != nil); err != nil {
-		return o, nil, fmt.Errorf("--metric %w", err)
+	o = live.Options{Block: f.block, MaxRSS: limits.RSS, MaxP99: limits.P99, MaxErrors: limits.Errors, Guard: []string{self, "set", "guard"}}
+	if o.Load, err = f.load.check("", true); err == nil {
+		spec, err = o.ParseMetric(f.metric)
 	}
-	if f.rounds < 1 && f.given.Changed("rounds") {
-		return o, nil, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
-	}
-	counted := o.Endpoint != nil || o.Load != nil
-	switch {
-	case o.Endpoint != nil && o.Load != nil:
-		return o, nil, errors.New("--metric URL#NAME and --rate: give one, that counts the requests")
-	case !counted && (f.maxErrors != "" || f.given.Changed("max-p99")):
-		return o, nil, errors.New("--max-p99 and --max-errors go with --metric URL#NAME or --rate: what counts the requests?")
-	}
-	self, err := os.Executable()
-	o.Guard = []string{self, "set", "guard"}
 	return o, spec, err
 }
 

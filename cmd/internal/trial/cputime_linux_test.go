@@ -21,12 +21,12 @@ func TestCPUTimeIsFine(t *testing.T) {
 		return time.Duration(ts.Nano())
 	}
 	before := own()
-	got := cpuTime(procmem.Stat{PID: os.Getpid()})
+	got := CPUTime(procmem.Stat{PID: os.Getpid()})
 	if after := own(); got < before || got > after {
 		t.Errorf("%v, want between %v and %v", got, before, after)
 	}
 	gone := procmem.Stat{PID: 1 << 22, UTime: 20 * time.Millisecond, STime: 10 * time.Millisecond}
-	if got := cpuTime(gone); got != 30*time.Millisecond {
+	if got := CPUTime(gone); got != 30*time.Millisecond {
 		t.Errorf("without a clock %v, want the steps", got)
 	}
 }

@@ -235,3 +235,17 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 		}
 	}
 }
+
+// Watched says of which time the figures of a process are that ran already.
+func (s *Sample) Watched(pid int) string {
+	what, more := "peaks are", ""
+	switch {
+	case s.GCCounted == GCComplete:
+		what = "peaks and GC cycles are"
+	case s.Uncounted != nil && s.GCCycles == nil:
+		more = "; how many GC cycles there were is unknown: " + s.Uncounted.Error()
+	case s.Uncounted != nil:
+		more = "; there may have been more GC cycles: " + s.Uncounted.Error()
+	}
+	return fmt.Sprintf("process %d was watched for %s of its life; %s of that time%s", pid, unit.Seconds(s.Wall), what, more)
+}

@@ -55,6 +55,22 @@ func ParseGOMEMLIMIT(text string) (*int64, error) {
 	return new(int64(min(n, math.MaxInt64))), nil
 }
 
+// ParseChange reads the change that the flags --gogc and --memlimit ask for, of those that were
+// given.
+func ParseChange(gogc, memlimit string, given func(flag string) bool) (c Change, err error) {
+	if given("gogc") {
+		if c.Percent, err = ParseGOGC(gogc); err != nil {
+			return c, fmt.Errorf("--gogc: %w", err)
+		}
+	}
+	if given("memlimit") {
+		if c.Limit, err = ParseGOMEMLIMIT(memlimit); err != nil {
+			return c, fmt.Errorf("--memlimit: %w", err)
+		}
+	}
+	return c, nil
+}
+
 // of returns settings with the change.
 func (c Change) of(s goruntime.GCSettings) goruntime.GCSettings {
 	if c.Percent != nil {

@@ -167,21 +167,27 @@ func isError(labels []*dto.LabelPair) bool {
 }
 
 // ParseMetric reads --metric of a process that runs: URL#NAME, which counts its requests, a
-// figure of these, or FIGURE=URL#NAME. counted says that folio counts them itself. spec is nil
-// for the default.
-func ParseMetric(text string, counted bool) (e *Endpoint, spec *metric.Spec, err error) {
+// figure of these, or FIGURE=URL#NAME. spec is nil for the default. Errors also say what in the
+// options does not go together.
+func (o *Options) ParseMetric(text string) (spec *metric.Spec, err error) {
 	figure, at, both := strings.Cut(text, "=")
 	if !both || strings.Contains(figure, ":") {
 		figure, at = text, text
 	}
 	e, ok, err := ParseEndpoint(at)
+	o.Endpoint = e
+	counted := ok || o.Load != nil
 	switch {
-	case err != nil || text == "":
-		return nil, nil, err
-	case ok && at == text:
-		return e, nil, nil
-	case figure == metric.CPUPerGiB, slices.Contains([]string{metric.CPUPerRequest, metric.P50, metric.P99}, figure) && (ok || !both && counted):
-		return e, &metric.Spec{Name: figure}, nil
+	case err != nil:
+		return nil, fmt.Errorf("--metric %w", err)
+	case ok && o.Load != nil:
+		return nil, errors.New("--metric URL#NAME and --rate: give one, that counts the requests")
+	case !counted && (o.MaxErrors != nil || o.MaxP99 > 0):
+		return nil, errors.New("--max-p99 and --max-errors go with --metric URL#NAME or --rate: what counts the requests?")
+	case text == "" || ok && at == text:
+		return nil, nil
+	case figure == metric.CPUPerGiB && (ok || !both), slices.Contains([]string{metric.CPUPerRequest, metric.P50, metric.P99}, figure) && counted && (ok || !both):
+		return &metric.Spec{Name: figure}, nil
 	}
-	return nil, nil, fmt.Errorf("%s: want cpu/GiB, URL#NAME of a counter or histogram in the text format of Prometheus, or with that or --rate cpu/request, p50 or p99, as in p99=URL#NAME", text)
+	return nil, fmt.Errorf("--metric %s: want cpu/GiB, URL#NAME of a counter or histogram in the text format of Prometheus, or with that or --rate cpu/request, p50 or p99, as in p99=URL#NAME", text)
 }

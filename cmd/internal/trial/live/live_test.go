@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
 )
 
@@ -113,16 +114,20 @@ func TestParseMetric(t *testing.T) {
 		{"http://#x", false, "", "", "http://: not a URL"},
 		{"http://a/#", false, "", "", ": not the name of a metric"},
 	} {
-		e, spec, err := ParseMetric(tt.text, tt.counted)
+		o := Options{}
+		if tt.counted {
+			o.Load = new(load.Options)
+		}
+		spec, err := o.ParseMetric(tt.text)
 		endpoint, figure := "", ""
-		if e != nil {
-			endpoint = e.String()
+		if o.Endpoint != nil {
+			endpoint = o.Endpoint.String()
 		}
 		if spec != nil {
 			figure = spec.Name
 		}
 		if tt.err != "" {
-			if err == nil || !strings.HasPrefix(err.Error(), tt.err) {
+			if err == nil || !strings.HasPrefix(err.Error(), "--metric "+tt.err) {
 				t.Errorf("%q: error %v", tt.text, err)
 			}
 			continue

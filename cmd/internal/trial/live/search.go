@@ -52,8 +52,8 @@ func (p *Process) Search(ctx context.Context, o tune.Options) (_ *tune.Result, e
 		return nil, err
 	}
 	if text := p.Record.Before.hopeless(); text != "" {
-		r := tune.Nothing(before, o.Metric, text, time.Since(begin))
-		r.Seed = o.Seed
+		r := tune.Without(before, o.Metric, text, time.Since(begin))
+		r.Seed, r.PID = o.Seed, p.gc.PID
 		return r, nil
 	}
 	only, err := p.candidates(o.Budget)

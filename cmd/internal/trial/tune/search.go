@@ -109,14 +109,6 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	return s.res, err
 }
 
-// Nothing is the result of a search that was not made, because no setting can gain anything: why
-// is the answer, default what was measured.
-func Nothing(def *Arm, spec *metric.Spec, why string, elapsed time.Duration) *Result {
-	return &Result{Arms: []*Arm{def}, Objective: spec, obj: &objective{spec: spec}, Rounds: len(def.Samples), RaceRounds: len(def.Samples),
-		Trials: len(def.Samples), Elapsed: elapsed, Ended: "nothing to compare", Inert: why,
-		Answer: Answer{State: NoEffect, Inert: why, Recommended: []Recommendation{{Goal: Fastest, Arm: def}}}}
-}
-
 func (o *Options) setDefaults() {
 	if o.Budget <= 0 {
 		o.Budget = 5 * time.Minute

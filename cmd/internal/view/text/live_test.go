@@ -67,7 +67,7 @@ func liveFile(t *testing.T, nothing bool) *result.File {
 		s.Round, s.Sequence = 1, 1
 		arm := &tune.Arm{Arm: trial.NewArm(trial.Setting{})}
 		arm.Samples = append(arm.Samples, s)
-		res = tune.Nothing(arm, spec, "the GC takes at most 0.4% of CPU time (0.1% to 0.4% in 6 windows of 5.000s), and no setting can save more", 30*time.Second)
+		res = tune.Without(arm, spec, "the GC takes at most 0.4% of CPU time (0.1% to 0.4% in 6 windows of 5.000s), and no setting can save more", 30*time.Second)
 		f.record.Blocks, f.record.NotTried = []live.Block{}, []live.Not{}
 	} else {
 		var err error
