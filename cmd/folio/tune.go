@@ -74,7 +74,13 @@ hundred times, hides its output, and gives it empty standard input (see --input)
 A server is put under load, by --rate requests a second from folio itself, or by a
 command (--load). With --rate the 99th percentile of the latency is what is optimised,
 or --metric p50, p999 or cpu/request, within --max-p99, --max-errors and --max-rss; and it says
-what delays the slow requests of the default.`
+what delays the slow requests of the default.
+
+--attach searches GOGC and GOMEMLIMIT of a process as it runs, under its own load: settings
+alternate in blocks and are compared by CPU time per GiB allocated, or per request with
+--metric URL#NAME (the text format of Prometheus) or --rate. A setting that breaks a memory
+limit, --max-rss, --max-p99 or --max-errors is left at once. The settings from before are
+restored, whatever ends folio. It needs what folio set needs.`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
@@ -90,6 +96,8 @@ func newTune(a *app) *cobra.Command {
   folio tune -- go test -run '^$' -bench Insert ./pkg
   folio tune --ready http://127.0.0.1:8080/healthz --rate 500 --target http://127.0.0.1:8080/ -- ./server
   folio tune --ready http://127.0.0.1:8080/ --rate 500 --metric cpu/request --max-p99 20ms --max-errors 0.1% -- ./server
+  folio tune --attach 1234
+  folio tune --attach 1234 --metric http://127.0.0.1:9090/metrics#http_request_duration_seconds --max-p99 50ms
   folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -106,7 +114,7 @@ func newTune(a *app) *cobra.Command {
 	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it in any run are dropped, and GOMEMLIMIT is\nsearched within it")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`: settings that exceed it in any run\nare out")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: maximum of `n` failed requests, or percent, such as 0.1%: settings that exceed it in\nany run are out")
-	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of the search, without builds; a run that exceeds it is ended\n(default "+budgets(tuneBudget, loadedTuneBudget)+")")
+	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of the search, without builds; a run that exceeds it is ended\n(default "+budgets(tuneBudget, loadedTuneBudget)+"; with --attach 15m)")
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
 	f.try.add(cmd)

@@ -283,9 +283,6 @@ func (p *Process) ReadGC(g *goruntime.GC) error { return p.setter.ReadGC(g) }
 // Heap reads what the runtime says of its heap.
 func (p *Process) Heap() (goruntime.State, error) { return p.setter.State() }
 
-// Version returns the version of Go of the program.
-func (p *Process) Version() string { return p.setter.Version() }
-
 // Kept reads the settings, and reports whether they are those that were applied. If not, the
 // program has changed them.
 func (p *Process) Kept() (now goruntime.GCSettings, kept bool, err error) {

@@ -18,10 +18,11 @@ const (
 	lookEvery     = 200 * time.Millisecond
 	requestsEvery = time.Second
 	// settling is how many GC cycles a setting takes to show: the one that runs, or that the new
-	// goal starts, and the first that begins by it.
+	// goal starts, and the first that begins by it. Where they are far apart, one that began under
+	// the setting is enough.
 	settling = 2
-	// leastCycles is how many a block has.
-	leastCycles = 2
+	// leastCycles is how many a block has: from the end of one to the end of another.
+	leastCycles = 1
 	// longestBlock ends a block whose GC cycles do not come.
 	longestBlock = 10 * time.Minute
 	// recovery is how long memory may take to come back after a setting that took too much.
@@ -62,7 +63,10 @@ func (p *Process) block(ctx context.Context, b *Block, ours bool, timeout time.D
 	if err != nil {
 		return nil, attached(p.gc.PID, err)
 	}
-	cycles, asked := begin.gc.Cycles, begin.at
+	cycles, asked, running := begin.gc.Cycles, begin.at, uint32(0)
+	if begin.gc.Running {
+		running = 1
+	}
 	if timeout <= 0 || timeout > longestBlock {
 		timeout = longestBlock
 	}
@@ -94,7 +98,7 @@ func (p *Process) block(ctx context.Context, b *Block, ours bool, timeout time.D
 		ended := last.gc.Cycles != lastCycles
 		lastCycles = last.gc.Cycles
 		switch done := last.gc.Cycles - cycles; {
-		case !settled && done >= settling:
+		case !settled && (done >= settling || done > running && last.at.Sub(begin.at) > p.opts.Block/2):
 			if start, err = p.atEdge(ctx, last); err != nil {
 				return nil, attached(p.gc.PID, err)
 			}

@@ -3,7 +3,7 @@
 // alternates settings in random order and compares them within rounds, so that a load that
 // changes with the hour favours none.
 //
-// A block counts from the end of the second GC cycle under its setting to the end of another, so
+// A block counts from the end of a GC cycle that began under its setting to the end of another, so
 // that no part of a cycle is charged to a setting without the rest. What is compared is CPU time
 // for each GiB allocated, or for each request where these are counted.
 //

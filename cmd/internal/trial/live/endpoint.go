@@ -26,8 +26,8 @@ type Endpoint struct {
 	failed    int // readings, one after the other
 }
 
-// ParseEndpoint reads URL#NAME. ok is false for what has another form.
-func ParseEndpoint(text string) (e *Endpoint, ok bool, err error) {
+// parseEndpoint reads URL#NAME. ok is false for what has another form.
+func parseEndpoint(text string) (e *Endpoint, ok bool, err error) {
 	at, name, found := strings.Cut(text, "#")
 	if !found || !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
 		return nil, false, nil
@@ -174,7 +174,7 @@ func (o *Options) ParseMetric(text string) (spec *metric.Spec, err error) {
 	if !both || strings.Contains(figure, ":") {
 		figure, at = text, text
 	}
-	e, ok, err := ParseEndpoint(at)
+	e, ok, err := parseEndpoint(at)
 	o.Endpoint = e
 	counted := ok || o.Load != nil
 	switch {

@@ -23,7 +23,7 @@ import (
 
 func (s *server) endpoint() *Endpoint {
 	s.t.Helper()
-	e, ok, err := ParseEndpoint(s.url + "/metrics#work_seconds")
+	e, ok, err := parseEndpoint(s.url + "/metrics#work_seconds")
 	if err != nil || !ok {
 		s.t.Fatal(err)
 	}

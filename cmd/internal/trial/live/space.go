@@ -57,8 +57,8 @@ type space struct {
 	fit           *memlimit.Fit
 }
 
-// mostOfBudget is the part of the budget that one block may take: a search has some 40.
-const mostOfBudget = 15
+// mostOfBudget is the part of the budget that one block may take: six pairs can show a difference.
+const mostOfBudget = 12
 
 // settings returns the settings to try, and those that are not.
 func (sp *space) settings() (only []trial.Setting, not []Not) {
@@ -74,7 +74,7 @@ func (sp *space) settings() (only []trial.Setting, not []Not) {
 		case sp.room > 0 && grown > sp.room:
 			not = append(not, Not{s.String(), fmt.Sprintf("would take about %s, more than %s", unit.Size(grown), sp.why)})
 		case sp.takes(n) > sp.budget/mostOfBudget:
-			not = append(not, Not{s.String(), fmt.Sprintf("its GC cycles would be about %s apart: give a larger --budget", unit.About(sp.apart(n)))})
+			not = append(not, Not{s.String(), sp.tooLong(n)})
 		default:
 			only = append(only, s)
 		}
@@ -91,7 +91,7 @@ func (sp *space) settings() (only []trial.Setting, not []Not) {
 	case sp.levelAt(at) <= sp.percent:
 		not = append(not, Not{off.String(), fmt.Sprintf("GOMEMLIMIT %s leaves less than GOGC=%d does", unit.Exact(at), sp.percent)})
 	case sp.takes(sp.levelAt(at)) > sp.budget/mostOfBudget:
-		not = append(not, Not{off.String(), fmt.Sprintf("its GC cycles would be about %s apart: give a larger --budget", unit.About(sp.apart(sp.levelAt(at))))})
+		not = append(not, Not{off.String(), sp.tooLong(sp.levelAt(at))})
 	default:
 		only = append(only, off)
 	}
@@ -108,7 +108,12 @@ func (sp *space) apart(percent int) time.Duration {
 	return time.Duration(float64(sp.cycle) * float64(percent) / float64(max(sp.percent, 1)))
 }
 
+// tooLong says why a GOGC is not tried whose GC cycles are far apart.
+func (sp *space) tooLong(percent int) string {
+	return fmt.Sprintf("its GC cycles would be about %s apart: give --budget %s or more", unit.About(sp.apart(percent)), unit.Span(unit.RoundUp(mostOfBudget*sp.takes(percent))))
+}
+
 // takes is how long a block takes at a GOGC.
 func (sp *space) takes(percent int) time.Duration {
-	return settling*sp.apart(percent) + max(sp.block, leastCycles*sp.apart(percent))
+	return sp.apart(percent) + max(sp.block, leastCycles*sp.apart(percent))
 }

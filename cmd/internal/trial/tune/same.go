@@ -56,6 +56,9 @@ func near(x, y, within float64) bool { return math.Abs(x-y) <= within*math.Max(x
 // alike takes settings out of the race that do what another one does: all of a
 // program that sets its GC itself, and limits and levels that it never reaches.
 func (s *search) alike() {
+	if s.opts.Only != nil {
+		return // they are what is to be compared
+	}
 	if s.sched.Rounds() == s.raced+1 {
 		s.inert()
 	}

@@ -164,14 +164,14 @@ func (t *tuned) blocks() *Block {
 	b := &Block{Title: "Every block over time"}
 	line := &l.Timeline
 	if x := l.Before; x.Windows > 0 {
-		b.Words = []string{formatf("Before any change the GC took %s of CPU time (%s to %s in %s of %s), as the runtime counts it.", unit.Percent(x.GC),
+		b.Words = []string{formatf("Before any change the GC took at most %s of CPU time (%s to %s in %s of %s): the runtime counts waits for a CPU as well.", unit.Percent(x.GC),
 			unit.Percent(x.Lo), unit.Percent(x.Hi), unit.Plural(x.Windows, "window"), unit.Seconds(x.Seconds/float64(x.Windows)))}
 	}
 	if len(line.Seconds) < 2 || !line.Valid() {
 		return b
 	}
 	c := &Chart{Kind: Time, Title: "Blocks, load, heap and RSS over time", Partly: true,
-		Caption: "Drag to look closer. A block is drawn from when it counts, after the second GC cycle under its setting.",
+		Caption: "Drag to look closer. A block is drawn from when it counts, after the first GC cycles under its setting.",
 		X:       Axis{Label: "seconds since the start", Format: Seconds}, End: line.Seconds[len(line.Seconds)-1]}
 	values := Lane{Label: t.of.label() + " of each block", Format: Seconds}
 	tb := &Table{Caption: "Every block, in order", Head: cols("setting", "from", "for", t.of.label(), "most RSS")}

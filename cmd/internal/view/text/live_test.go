@@ -55,7 +55,7 @@ func liveFile(t *testing.T, nothing bool) *result.File {
 		Requests:   "http://127.0.0.1:9090/metrics#http_seconds",
 		Before:     live.Share{Windows: 6, Seconds: 30, Cycles: 40, CPU: 12, Allocated: 12 << 30, GC: 0.2, Lo: 0.19, Hi: 0.21},
 		Guardrails: live.Rails{MemoryBytes: new(uint64(900 << 20)), Memory: "--max-rss"},
-		NotTried:   []live.Not{{Setting: "GOGC=off GOMEMLIMIT=800MiB", Reason: "its GC cycles would be about 2m apart: give a larger --budget"}},
+		NotTried:   []live.Not{{Setting: "GOGC=off GOMEMLIMIT=800MiB", Reason: "its GC cycles would be about 2m apart: give --budget 1h12m or more"}},
 	}}
 	spec := &metric.Spec{Name: metric.CPUPerRequest}
 	var res *tune.Result
