@@ -10,6 +10,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 const (
@@ -85,7 +86,10 @@ func (p *Process) block(ctx context.Context, b *Block, ours bool, timeout time.D
 			asked = time.Now()
 		}
 		if last, err = p.look(ctx, requests); err != nil {
-			return nil, errors.Join(attached(p.gc.PID, err), p.leave())
+			if err = attached(p.gc.PID, err); !errors.Is(err, procmem.ErrNoProcess) {
+				err = errors.Join(err, p.leave())
+			}
+			return nil, err
 		}
 		if now, kept, err := p.gc.Kept(); err == nil && !kept {
 			return nil, attached(p.gc.PID, fmt.Errorf("the program has set GOGC=%d itself: its settings stay, and nothing is recommended", now.Percent))

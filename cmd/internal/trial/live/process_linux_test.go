@@ -155,9 +155,9 @@ func TestEndsAndHeld(t *testing.T) {
 	if err := p.hold(); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { _ = s.cmd.Process.Kill(); _ = s.cmd.Wait() })
+	time.AfterFunc(50*time.Millisecond, func() { _ = s.cmd.Process.Kill() })
 	_, err := p.Run(t.Context(), trial.Setting{GOGC: "200"}, trial.Request{})
-	if err == nil || !strings.HasPrefix(err.Error(), "--attach "+pid+": no such process") {
+	if err == nil || err.Error() != "--attach "+pid+": no such process" {
 		t.Errorf("error %v", err)
 	}
 	if err := p.Close(); err != nil {
