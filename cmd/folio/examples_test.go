@@ -41,6 +41,7 @@ var notRun = []struct {
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio (agent|fleet)\b`, reason: "a program of the module fleet, which has tests of its own"},
 	{pattern: `folio inspect --(heap|diff|goroutines)`, reason: "needs a process with a heap profile; tests of cmd/internal/program/callsite read such"},
+	{pattern: `folio tune --attach`, reason: "needs a process at work; testdata/script/tune_attach.txtar has one"},
 	{pattern: `folio build --verify`, reason: "takes minutes; the tests of cmd/internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|assist|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
