@@ -21,7 +21,7 @@ func TestTuneAttachKilled(t *testing.T) {
 				cmd := exec.Command("folio", "set", pid)
 				cmd.Env = append(c.cmd.Env[:len(c.cmd.Env):len(c.cmd.Env)], c.mark+"other")
 				out, err := cmd.CombinedOutput()
-				if err != nil {
+				if err != nil && sig != syscall.SIGKILL { // which may leave half of a change, until the guard restores
 					t.Fatalf("%v: %s", err, out)
 				}
 				return string(out)
