@@ -213,7 +213,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
 	}
 	for _, s := range samples {
-		if s.Unsampled != nil {
+		if s.Unsampled != nil && Profile(samples) != nil { // else the memory tax is unknown, for that reason
 			notes.Add("CPU time was not sampled: " + s.Unsampled.Error())
 			break
 		}

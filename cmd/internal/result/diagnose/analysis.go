@@ -21,7 +21,9 @@ type Analysis struct {
 	// Time says in sentences where the time went.
 	Time     []string   `json:"time" redact:"prose"`
 	Findings []NextStep `json:"findings"` // the largest possible gain first
-	// Nothing says why there are no findings.
+	// Unknown says why there is no memory tax, and what to do.
+	Unknown string `json:"unknown,omitempty" redact:"prose"`
+	// Nothing says why there are no findings, where the memory tax is known.
 	Nothing string `json:"nothing,omitempty" redact:"prose"`
 }
 
@@ -44,7 +46,7 @@ func newTax(p *profile.Result) *Tax {
 
 // Analyze says what was found.
 func (s *RunFacts) Analyze() *Analysis {
-	a := &Analysis{Profile: s.Profile, Tax: newTax(s.Profile), Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
+	a := &Analysis{Profile: s.Profile, Tax: newTax(s.Profile), Unknown: s.Unknown(), Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
 	switch {
 	case s.Cycles == nil:
 	case s.AtLeast:

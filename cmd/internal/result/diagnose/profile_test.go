@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestNoProblem(t *testing.T) {
 	if got := s.Nothing(); len(s.Advise()) != 0 || !strings.HasPrefix(got, "No recommendation: the memory tax is 6.0% of CPU time") {
 		t.Error(got)
 	}
-	if got := (&RunFacts{}).Nothing(); !strings.Contains(got, "not sampled") {
+	if got := (&RunFacts{}).Nothing(); got != "" {
 		t.Error(got)
 	}
 }
@@ -131,8 +132,20 @@ func TestTooFewSamples(t *testing.T) {
 	sample := &trial.Sample{CPU: 0.01, Profile: &profile.Result{Samples: profile.Fewest - 1}}
 	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Profile != nil {
 		t.Errorf("%d samples were taken for a result", profile.Fewest-1)
-	} else if got := s.Nothing(); got != "No recommendation: CPU time was not sampled, or was too short for it." {
-		t.Errorf("%d samples: %s", profile.Fewest-1, got)
+	} else if got, want := s.Analyze(), "Memory tax unknown: 19 CPU samples in 10.00ms of CPU time (20 needed). Run it longer, or --count 100."; got.Unknown != want || got.Nothing != "" {
+		t.Errorf("%q, want %q; %q", got.Unknown, want, got.Nothing)
+	}
+	for want, s := range map[string]*RunFacts{
+		"Memory tax unknown: CPU time was not sampled: perf_event_paranoid is 3.":                                             {CPU: 1, Unsampled: errors.New("perf_event_paranoid is 3")},
+		"Memory tax unknown: CPU time was not sampled.":                                                                       {CPU: 1},
+		"Memory tax unknown: CPU time is too short to be measured. Run it longer.":                                            {Runs: 100},
+		"Memory tax unknown: the server was never put under load.":                                                            {NoLoad: true},
+		"Memory tax unknown: 1 CPU sample in 2.000ms of CPU time (20 needed). Give a longer --duration.":                      {CPU: 1, Sampled: 1, SampledCPU: 0.002, PID: 7},
+		"Memory tax unknown: 1 CPU sample in 2.000ms of CPU time (20 needed). Give a longer --load-duration, or more --rate.": {CPU: 1, Sampled: 1, SampledCPU: 0.002, Server: true},
+	} {
+		if got := s.Unknown(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -142,12 +155,11 @@ func TestNoVerdictWithoutNames(t *testing.T) {
 	s := sampledSheet(map[profile.Class]float64{profile.Unnamed: 0.9, profile.Allocation: 0.05}, site)
 	s.Cycles, s.RuntimeCPU = new(190.0), new(0.1)
 	a := s.Analyze()
-	if a.Tax != nil || len(a.Findings) != 0 || a.Nothing != "No recommendation: what memory costs is unknown: 90.0% of CPU time is in code without names." {
+	if a.Tax != nil || len(a.Findings) != 0 || a.Nothing != "" || a.Unknown != "Memory tax unknown: 90.0% of CPU time is in code without names." {
 		t.Errorf("%+v", a)
 	}
 	text := strings.Join(a.Time, "\n")
-	for _, want := range []string{"GC: 190 cycles.", "GC CPU by the runtime: 100.0ms, an estimate of 1.0% of CPU time.",
-		"Memory tax (*): unknown: 90.0% of CPU time is in code without names."} {
+	for _, want := range []string{"GC: 190 cycles.", "GC CPU by the runtime: 100.0ms, an estimate of 1.0% of CPU time."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in: %s", want, text)
 		}

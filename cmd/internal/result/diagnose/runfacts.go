@@ -52,7 +52,12 @@ type RunFacts struct {
 	Counted int
 	Runs    int // that are taken into account
 
-	Profile *profile.Result // of all samples together; nil: not sampled
+	Profile *profile.Result // of all samples together; nil: not sampled, or too few
+	// Sampled is how many samples there are, in SampledCPU seconds of CPU time, also of too
+	// few; Unsampled says why there are none, where that is not as asked.
+	Sampled    uint64
+	SampledCPU float64
+	Unsampled  error
 
 	// MayHeap says why THPHeap is not possible here; nil: that is not known. It is asked only
 	// for advice.
@@ -108,6 +113,12 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 		if !x.OK() {
 			continue
 		}
+		if x.Profile != nil {
+			s.Sampled, s.SampledCPU = s.Sampled+x.Profile.Samples, s.SampledCPU+x.CPU
+		}
+		if x.Unsampled != nil {
+			s.Unsampled = x.Unsampled
+		}
 		if !x.NoLoad {
 			wall, span = append(wall, x.Wall), append(span, x.Span())
 		}
@@ -161,9 +172,9 @@ func (s *RunFacts) sysShare() float64 {
 func (s *RunFacts) Time() []string {
 	switch {
 	case s.NoLoad:
-		return []string{"Unknown: the server was never put under load."}
+		return nil
 	case s.CPU <= 0:
-		return []string{"CPU time is too short to be measured."}
+		return nil
 	}
 	out := append(s.gc(), s.Digest...)
 	if s.Profile != nil {
@@ -274,35 +285,66 @@ func (s *RunFacts) splitKernel() bool { return s.Profile != nil && s.Profile.Ker
 
 // tax says what managing memory cost in all.
 func (s *RunFacts) tax() []string {
-	line := "Memory tax (*): unknown: " + nameless(s.Profile)
+	var out []string
 	if s.Profile.Shares() {
 		tax := *s.Profile.MemoryTaxFraction
-		line = fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Profile.CPU()))
+		line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Profile.CPU()))
 		if !s.Profile.Kernel {
 			line += ", without page faults, which are in the kernel time"
 		}
+		out = append(out, line+".")
 	}
-	out := []string{line + "."}
 	if n := s.Profile.TLBMisses; n != nil {
 		out = append(out, fmt.Sprintf("TLB: %s loads walked the page tables, %s per second of CPU time. That time is in the figures of the code that did it.", unit.Count(float64(*n)), unit.Rate(float64(*n)/s.CPU)))
 	}
 	return out
 }
 
-// Nothing says why there is no advice.
-func (s *RunFacts) Nothing() string {
+// Unknown says why the memory tax is unknown, and what to do; "" if it is known.
+func (s *RunFacts) Unknown() string {
+	const unknown = "Memory tax unknown: "
 	switch {
 	case s.NoLoad:
-		return "No recommendation: the server was never put under load."
-	case s.Profile != nil && !s.Profile.Shares():
-		return "No recommendation: what memory costs is unknown: " + nameless(s.Profile) + "."
-	case s.Profile != nil && s.Profile.Kernel && *s.Profile.MemoryTaxFraction < littleMemory:
+		return unknown + "the server was never put under load."
+	case s.Profile.Shares():
+		return ""
+	case s.Profile != nil:
+		return unknown + nameless(s.Profile) + "."
+	case s.Unsampled != nil && s.Sampled == 0:
+		return unknown + "CPU time was not sampled: " + s.Unsampled.Error() + "."
+	case s.SampledCPU > 0:
+		return fmt.Sprintf("%s%s in %s of CPU time (%d needed). %s.", unknown, unit.Plural(int(s.Sampled), "CPU sample"),
+			unit.Seconds(s.SampledCPU), profile.Fewest, s.longer())
+	case s.CPU <= 0:
+		return unknown + "CPU time is too short to be measured. " + s.longer() + "."
+	}
+	return unknown + "CPU time was not sampled."
+}
+
+// longer says how to get more samples.
+func (s *RunFacts) longer() string {
+	const enough = 100 // runs
+	switch {
+	case s.PID != 0:
+		return "Give a longer --duration"
+	case s.Server:
+		return "Give a longer --load-duration, or more --rate"
+	case s.Runs >= enough:
+		return "Run it longer"
+	}
+	return fmt.Sprintf("Run it longer, or --count %d", enough)
+}
+
+// Nothing says why there is no advice, where the memory tax is known.
+func (s *RunFacts) Nothing() string {
+	switch {
+	case !s.Profile.Shares():
+		return "" // Unknown says why
+	case s.Profile.Kernel && *s.Profile.MemoryTaxFraction < littleMemory:
 		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.",
 			unit.Percent(*s.Profile.MemoryTaxFraction))
-	case s.Profile != nil:
-		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(*s.Profile.MemoryTaxFraction), unit.Percent(littleTax))
 	}
-	return "No recommendation: CPU time was not sampled, or was too short for it."
+	return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(*s.Profile.MemoryTaxFraction), unit.Percent(littleTax))
 }
 
 func cycles(n float64) string {

@@ -54,8 +54,8 @@ func (r *Result) remark(k remark) {
 	r.sayNotes()
 }
 
-// sayNotes puts the remarks in words. Of how few samples there are it says what the shares
-// are worth, or that there are none.
+// sayNotes puts the remarks in words. Of few samples it says what the shares are worth; of
+// too few ([Fewest]) there are none, which whoever shows them says.
 func (r *Result) sayNotes() {
 	r.Notes = nil
 	for _, k := range r.remarks {
@@ -64,10 +64,7 @@ func (r *Result) sayNotes() {
 		}
 		r.Notes = append(r.Notes, k.String(r.Samples))
 	}
-	switch {
-	case r.Samples < Fewest:
-		r.Notes = append(r.Notes, fmt.Sprintf("only %s: too few for shares; run the program for longer", unit.Plural(int(r.Samples), "sample")))
-	case r.Samples < fewSamples:
+	if r.Samples >= Fewest && r.Samples < fewSamples {
 		r.Notes = append(r.Notes, fmt.Sprintf("only %s: shares are rough; run the program for longer", unit.Plural(int(r.Samples), "sample")))
 	}
 }

@@ -93,6 +93,11 @@ type Table struct {
 // TextCaption is the caption where nothing can be sorted by headings.
 func (t *Table) TextCaption() string { return strings.Replace(t.Caption, HeadingsSort, "", 1) }
 
+// All are the rows where nothing is left out.
+func (t *Table) All() []Row {
+	return slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return r.Rest })
+}
+
 // A Column is a column's heading.
 type Column struct {
 	Label string
@@ -105,6 +110,7 @@ type Row struct {
 	Cells []Cell
 	Mark  bool // what the section recommends
 	Minor bool // left out where only the answer is shown
+	Rest  bool // the sum of Minor ones: shown only where they are left out
 }
 
 // A Cell is a text, with the number that it is sorted by.

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -50,7 +52,12 @@ func whereBlock(splits []split) *Block {
 	if len(rows) == 0 {
 		return nil
 	}
-	for _, class := range result.Classes {
+	shown := make([]map[result.Class]float64, len(rows))
+	rest := make([]result.ClassShare, len(rows)) // of the memory classes that the answer leaves out
+	for i, s := range rows {
+		shown[i] = shownShares(s.of)
+	}
+	for n, class := range result.Classes {
 		series := Series{Name: class.Title, Color: classColors[class.Class], Light: classLight[class.Class]}
 		if class.Memory {
 			series.Name += " *"
@@ -61,22 +68,32 @@ func whereBlock(splits []split) *Block {
 			share := s.of.Share(class.Class)
 			any = any || share.Seconds > 0
 			row.Minor = row.Minor && share.Fraction < littleClass
+			part := unit.Percent(shown[i][class.Class])
 			if share.Seconds > 0 {
-				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: unit.Percent(share.Fraction),
-					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", unit.Percent(share.Fraction)}}})
+				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: part,
+					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", part}}})
 			}
-			row.Cells = append(row.Cells, num(unit.Seconds(share.Seconds), share.Seconds), num(unit.Percent(share.Fraction), share.Fraction))
+			row.Cells = append(row.Cells, num(unit.Seconds(share.Seconds), share.Seconds), num(part, share.Fraction))
 		}
 		if any {
 			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
+		}
+		for i, s := range rows {
+			if class.Memory && row.Minor {
+				rest[i].Seconds += s.of.Share(class.Class).Seconds
+				rest[i].Fraction += shown[i][class.Class]
+			}
+		}
+		if class.Memory && !result.Classes[n+1].Memory { // the last of them
+			tb.Rows = append(tb.Rows, restRow(rest)...)
 		}
 	}
 	for _, sum := range []struct {
 		label string
 		of    func(*result.Profile) *float64
 	}{
-		{"GC share: marking to write barrier", func(r *result.Profile) *float64 { return r.GCFraction }},
-		{"memory tax, together", func(r *result.Profile) *float64 { return r.MemoryTaxFraction }},
+		{"GC share", func(r *result.Profile) *float64 { return r.GCFraction }},
+		{"memory tax", func(r *result.Profile) *float64 { return r.MemoryTaxFraction }},
 	} {
 		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true, Minor: alone} // the answer has it
 		for _, s := range rows {
@@ -90,6 +107,64 @@ func whereBlock(splits []split) *Block {
 	}
 	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
 	return &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
+}
+
+// restRow is the sum of the memory classes that are not part of the answer, unless it is
+// printed as zero.
+func restRow(rest []result.ClassShare) []Row {
+	row, any := Row{Cells: []Cell{plain("other memory classes *")}, Rest: true}, false
+	for _, r := range rest {
+		part := unit.Percent(r.Fraction)
+		any = any || part != unit.Percent(0)
+		row.Cells = append(row.Cells, num(unit.Seconds(r.Seconds), r.Seconds), num(part, r.Fraction))
+	}
+	if !any {
+		return nil
+	}
+	return []Row{row}
+}
+
+// shownShares are the shares of the classes as they are printed. Those of the GC and of the
+// memory tax are rounded so that they add up to what is printed of these two.
+func shownShares(p *result.Profile) map[result.Class]float64 {
+	out := make(map[result.Class]float64)
+	for _, c := range result.Classes {
+		out[c.Class] = p.Share(c.Class).Fraction
+	}
+	if p.GCFraction == nil || p.MemoryTaxFraction == nil {
+		return out
+	}
+	gc, tax := thousandths(*p.GCFraction), thousandths(*p.MemoryTaxFraction)
+	for gcOnly, total := range map[bool]int{true: gc, false: tax - gc} {
+		var of []result.Class
+		for _, c := range result.Classes {
+			if c.Memory && c.GC == gcOnly && out[c.Class] > 0 {
+				of = append(of, c.Class)
+			}
+		}
+		addUp(out, of, total)
+	}
+	return out
+}
+
+func thousandths(fraction float64) int { return int(math.Round(fraction * 1000)) }
+
+// addUp rounds the shares of classes to thousandths that add up to a total: down, and those
+// up that lose most.
+func addUp(shares map[result.Class]float64, of []result.Class, total int) {
+	lost := func(c result.Class) float64 { return shares[c]*1000 - math.Floor(shares[c]*1000) }
+	order := slices.Clone(of)
+	slices.SortStableFunc(order, func(a, b result.Class) int { return cmp.Compare(lost(b), lost(a)) })
+	for _, c := range of {
+		total -= int(shares[c] * 1000)
+	}
+	for i, c := range order {
+		up := 0
+		if i < total {
+			up = 1
+		}
+		shares[c] = float64(int(shares[c]*1000)+up) / 1000
+	}
 }
 
 // sitesTable lists the call sites that pay the memory tax.

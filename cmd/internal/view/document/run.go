@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -95,10 +96,8 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 		a.Sure = figures + " (one run)."
 	}
 	switch tax := found.Tax; {
-	case len(found.Time) > 0 && strings.HasPrefix(found.Time[0], "Unknown"):
-		a.Text = found.Time[0]
 	case tax == nil || found.Profile == nil:
-		a.Text = "What memory costs it is not known: there are no samples, or too few."
+		a.Text = cmp.Or(found.Unknown, "Memory tax unknown.")
 		for _, l := range found.Time {
 			if of, ok := strings.CutPrefix(l, "GC CPU by the runtime: "); ok {
 				of, _, _ = strings.Cut(of, ". ")
@@ -109,7 +108,7 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 		a.Figure = unit.Percent(tax.Fraction)
 		a.Text = formatf("[%s, %s] of CPU time goes to memory", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
 		if gc := found.Profile.GCFraction; gc != nil {
-			a.Text += formatf(": GC %s, the rest %s", unit.Percent(*gc), unit.Percent(max(tax.Fraction-*gc, 0)))
+			a.Text += formatf(": GC %s, the rest %s", unit.Percent(*gc), unit.Percent(float64(max(thousandths(tax.Fraction)-thousandths(*gc), 0))/1000))
 		}
 		a.Text += "."
 		a.Sure = strings.TrimSuffix(a.Sure, ".") + formatf("; shares by %s.", unit.Plural(int(found.Profile.Samples), "sample"))
@@ -153,16 +152,17 @@ func mainFigures(f *result.File) string {
 	return strings.Join(out, ", ")
 }
 
-// recommendations are what to try, or why there is nothing: one at least.
+// recommendations are what to try, or why there is nothing, unless the memory tax is unknown.
 func recommendations(found *result.Analysis) (out []Answer) {
 	for i, f := range found.Findings {
 		out = append(out, nextStep(f))
 		out[i].Minor = i > 0
 	}
-	if len(out) == 0 {
+	if len(out) > 0 {
+		out[0].Goal = "What to try first"
+	} else if found.Nothing != "" {
 		return []Answer{{Text: found.Nothing}}
 	}
-	out[0].Goal = "What to try first"
 	return out
 }
 

@@ -137,7 +137,7 @@ func (w *writer) tablesOf(title string, all []*document.Table) {
 			}
 		}
 		out.WriteString("|\n")
-		for _, r := range t.Rows {
+		for _, r := range t.All() {
 			for _, c := range r.Cells {
 				out.WriteString("| " + cell(c, r.Mark) + " ")
 			}

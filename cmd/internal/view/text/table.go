@@ -52,10 +52,11 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 
 // shown is a table without what is not part of the answer, unless all is to be shown.
 func (p *printer) shown(t *document.Table) *document.Table {
-	if p.o.Full {
-		return t
-	}
 	out := *t
+	if p.o.Full {
+		out.Rows = t.All()
+		return &out
+	}
 	out.Head, out.Rows = nil, nil
 	for i, c := range t.Head {
 		if c.Minor {

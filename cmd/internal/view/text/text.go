@@ -117,7 +117,8 @@ func (p *printer) section(s *document.Section) {
 
 func (p *printer) answer(a document.Answer) {
 	text := a.Text
-	if !strings.Contains(text, strings.TrimLeft(a.Figure, "+-−")) {
+	// An interval is of the figure before it, which a part of the text may equal by chance.
+	if strings.HasPrefix(text, "[") || !strings.Contains(text, strings.TrimLeft(a.Figure, "+-−")) {
 		text = a.Figure + " " + text
 	}
 	if strings.HasSuffix(a.Goal, "?") {
