@@ -66,7 +66,7 @@ func TestHiddenProcess(t *testing.T) {
 		_ = cmd.Run()
 		return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 	}
-	const needs = ": needs CAP_SYS_PTRACE (sudo; or sudo setcap cap_sys_ptrace+ep FILE; or docker run --cap-add SYS_PTRACE)"
+	const needs = `: needs CAP_SYS_PTRACE (sudo; or sudo setcap cap_sys_ptrace+ep "$(command -v folio)"; or docker run --cap-add SYS_PTRACE)`
 	for _, c := range []struct{ filesystem, options, uid, process, list string }{
 		{"proc", "hidepid=1", nobody, "/proc is mounted with hidepid=noaccess, which hides this process of another user" + needs, "/proc is mounted with hidepid=noaccess, which hides processes of other users" + needs},
 		{"proc", "hidepid=2", nobody, "/proc is mounted with hidepid=invisible, which hides this process of another user" + needs, "/proc is mounted with hidepid=invisible, which hides processes of other users" + needs},

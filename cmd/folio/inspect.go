@@ -278,6 +278,9 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 		if err != nil {
 			return nil, inspect.Failed(pid, err)
 		}
+		if p.Denied != "" {
+			return nil, inspect.Failed(pid, errors.New(p.Denied))
+		}
 		file.SetProcess(p)
 	}
 	return showLooked(f, w, file)

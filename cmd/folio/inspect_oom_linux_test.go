@@ -263,13 +263,18 @@ func TestOOMInterrupted(t *testing.T) {
 func TestInspectUnprivileged(t *testing.T) {
 	testenv.Root(t, "to become somebody else")
 	pid := strconv.Itoa(sleeper(t, 0))
-	for want, args := range map[string][]string{
-		"needs CAP_SYS_PTRACE (sudo; ":         {"leaks", "--duration", "100ms", pid},
-		": it is of user 0, and this is user ": {"inspect", "--goroutines", pid},
+	const why = `: it belongs to user 0, and folio runs as user 65534: needs user 0 or CAP_SYS_PTRACE (sudo; or sudo setcap cap_sys_ptrace+ep "$(command -v folio)"; or docker run --cap-add SYS_PTRACE)`
+	for _, args := range [][]string{
+		{"leaks", "--duration", "100ms", pid}, {"inspect", pid}, {"inspect", "--goroutines", pid}, {"set", pid}, {"collapse", "--dry-run", pid},
+		{"run", "--attach", pid, "--duration", "1s"},
 	} {
+		want := why
+		if args[0] == "run" {
+			want = strings.NewReplacer("user 0 or ", "", "PTRACE (", "PTRACE and CAP_PERFMON (", "ptrace+", "ptrace,cap_perfmon+", "SYS_PTRACE)", "SYS_PTRACE --cap-add PERFMON)").Replace(why)
+		}
 		stdout, stderr, code := asNobody(t, args...)
-		if code != exitFailure || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("%q: code %d, %q, %q", args, code, stdout, stderr)
+		if code != exitFailure || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, want+"\n") {
+			t.Errorf("%q: code %d, %q, %q, want %q", args, code, stdout, stderr, want)
 		}
 	}
 	save := t.TempDir()

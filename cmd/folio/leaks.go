@@ -104,6 +104,9 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	defer stop()
 	s := inspect.New()
 	p, err := s.Process(pid, inspect.Options{MinDensity: inspect.MinDensity})
+	if err == nil && p.Denied != "" {
+		err = errors.New(p.Denied)
+	}
 	if err != nil {
 		return fmt.Errorf("watch process %d: %w", pid, err)
 	}

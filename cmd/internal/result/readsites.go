@@ -114,7 +114,7 @@ func attach(s *inspect.System, pid int) (*goruntime.Runtimes, error) {
 		err = fmt.Errorf("%s: %w", all[0].Name(), all[0].Err)
 	}
 	if errors.Is(err, os.ErrPermission) {
-		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
+		return nil, fmt.Errorf("read the runtime of process %d: %s", pid, s.FS.Denied(pid))
 	}
 	return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/internal/system/page"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // MayCollapse says what forbids THPCollapse here, and how to get it; nil if nothing
@@ -18,14 +19,8 @@ func MayCollapse() error {
 	if page.HugeSize() == 0 {
 		return fmt.Errorf("--thp collapse: %w: the kernel shows no size of huge pages: is /sys mounted?", page.ErrNotSupported)
 	}
-	var caps [2]unix.CapUserData
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	if err := unix.Capget(&header, &caps[0]); err != nil {
-		return fmt.Errorf("--thp collapse: read the capabilities: %w", err)
-	}
-	if caps[0].Effective&(1<<unix.CAP_SYS_NICE) == 0 {
-		return fmt.Errorf("--thp collapse: needs CAP_SYS_NICE: sudo setcap cap_sys_nice+ep FILE, or docker run --cap-add SYS_NICE: %w",
-			unix.EPERM)
+	if !procmem.MayNice() {
+		return fmt.Errorf("--thp collapse: %s: %w", procmem.Needs("sys_nice"), unix.EPERM)
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ func (r *remote) denied(err error) error {
 	case looks && nice:
 		return fmt.Errorf("%s: %w", procmem.Refuses, err)
 	case looks:
-		return fmt.Errorf("needs CAP_SYS_NICE%s: %w", procmem.Grant("sys_nice"), err)
+		return fmt.Errorf("%s: %w", procmem.Needs("sys_nice"), err)
 	case nice || procmem.MayTrace():
 		return fmt.Errorf("%s: %w", fs.Denied(r.pid), err)
 	}
-	return fmt.Errorf("%s: needs CAP_SYS_PTRACE and CAP_SYS_NICE%s: %w", fs.Protection(r.pid), procmem.Grant("sys_ptrace", "sys_nice"), err)
+	return fmt.Errorf("%s: %w", fs.Denied(r.pid, "sys_nice"), err)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // reason says what an error of perf_event_open means. tid is the thread that
@@ -20,7 +22,7 @@ func reason(err error, tid, need, level int, ok bool) (Cause, string) {
 			return Paranoid, fmt.Sprintf("perf_event_paranoid is %d: echo %d > /proc/sys/kernel/perf_event_paranoid, or run with CAP_PERFMON", level, need)
 		}
 		if tid != 0 {
-			return Foreign, "it belongs to another user or may not be traced: run as its user, or with CAP_PERFMON and CAP_SYS_PTRACE"
+			return Foreign, procmem.New("").Denied(tid, "perfmon")
 		}
 		if errno == unix.EPERM {
 			return Denied, "perf_event_open is forbidden here, probably by the seccomp filter of a container: docker run --cap-add PERFMON, or a seccomp profile that allows perf_event_open"

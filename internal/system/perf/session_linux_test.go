@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -354,7 +355,7 @@ func TestReason(t *testing.T) {
 		{unix.EACCES, 0, 2, 3, Paranoid, "perf_event_paranoid is 3: echo 2 > /proc/sys/kernel/perf_event_paranoid, or run with CAP_PERFMON"},
 		{unix.EACCES, 7, 2, 4, Paranoid, "perf_event_paranoid is 4: echo 2 > /proc/sys/kernel/perf_event_paranoid, or run with CAP_PERFMON"},
 		{unix.EACCES, 0, 1, 2, Paranoid, "perf_event_paranoid is 2: echo 1 > /proc/sys/kernel/perf_event_paranoid, or run with CAP_PERFMON"},
-		{unix.EACCES, 7, 2, 2, Foreign, "another user"},
+		{unix.EACCES, 7, 2, 2, Foreign, procmem.New("").Denied(7, "perfmon")},
 		{unix.EPERM, 0, 2, 2, Denied, "seccomp"},
 		{unix.EACCES, 0, 2, 2, Denied, "SELinux"},
 		{unix.ENOSYS, 0, 2, 2, Denied, "sandbox"},

@@ -11,42 +11,33 @@ const Refuses = "the kernel refuses it, with the capabilities that it needs: a s
 
 const protected = "protected (setuid, with more capabilities than this process, or by kernel.yama.ptrace_scope)"
 
-var needsTrace = "needs CAP_SYS_PTRACE" + Grant("sys_ptrace")
+// Denied says why this process may not look into another, and how to get the right: also the
+// further capabilities that are needed with it.
+func (f FS) Denied(pid int, also ...string) string { return f.denied(pid, MayTrace(), also) }
 
-// Denied says why this process may not look into another, and how to get the right.
-func (f FS) Denied(pid int) string { return f.denied(pid, MayTrace()) }
-
-func (f FS) denied(pid int, mayTrace bool) string {
-	if mayTrace {
-		if why := f.hides(pid); why != "" {
-			return why + ": " + Refuses
-		}
-		return Refuses
-	}
-	return f.Protection(pid) + ": " + needsTrace
-}
-
-// Protection says what keeps a process without CAP_SYS_PTRACE from looking into another.
-func (f FS) Protection(pid int) string {
-	if why := f.hides(pid); why != "" {
-		return why
-	}
+func (f FS) denied(pid int, mayTrace bool, also []string) string {
+	why, needs := f.hides(pid), Needs(append([]string{"sys_ptrace"}, also...)...)
 	s, err := f.Status(pid)
-	if err != nil || s.UID == nil || *s.UID == os.Getuid() {
-		return "it is " + protected
+	switch {
+	case mayTrace && why != "":
+		return why + ": " + Refuses
+	case mayTrace:
+		return Refuses
+	case why != "":
+	case err != nil || s.UID == nil || *s.UID == os.Getuid():
+		why = "it is " + protected
+	default:
+		why = fmt.Sprintf("it belongs to user %d, and folio runs as user %d", *s.UID, os.Getuid())
+		if len(also) == 0 {
+			needs = strings.Replace(needs, "needs ", fmt.Sprintf("needs user %d or ", *s.UID), 1)
+		}
 	}
-	return fmt.Sprintf("it is of user %d, and this is user %d", *s.UID, os.Getuid())
+	return why + ": " + needs
 }
 
-// Grant says how to have capabilities, such as sys_ptrace.
-func Grant(names ...string) string {
-	list, docker := "", ""
-	for i, n := range names {
-		if i > 0 {
-			list += ","
-		}
-		list += "cap_" + n
-		docker += " --cap-add " + strings.ToUpper(n)
-	}
-	return fmt.Sprintf(" (sudo; or sudo setcap %s+ep FILE; or docker run%s)", list, docker)
+// Needs says that capabilities, such as sys_ptrace, are missing, and how to have them.
+func Needs(names ...string) string {
+	all := strings.Split(strings.ToUpper("cap_"+strings.Join(names, ",cap_")), ",")
+	return fmt.Sprintf(`needs %s (sudo; or sudo setcap %s+ep "$(command -v folio)"; or docker run%s)`, strings.Join(all, " and "),
+		strings.ToLower(strings.Join(all, ",")), strings.ReplaceAll(","+strings.Join(all, ","), ",CAP_", " --cap-add "))
 }

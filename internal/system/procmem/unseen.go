@@ -70,7 +70,7 @@ func (f FS) Unlisted() (why string, err error) {
 	if MayTrace() {
 		return why + "run folio outside this user namespace", nil
 	}
-	return why + needsTrace, nil
+	return why + Needs("sys_ptrace"), nil
 }
 
 // Why /proc cannot be used.

@@ -150,9 +150,10 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 	_, err = k.system.Areas(k.pid, c.options.All)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		if err := k.mayCollapse(); err != nil && dryRun {
-			return fmt.Errorf("%w; a dry run needs CAP_SYS_PTRACE alone", err)
-		} else if err != nil {
+		if dryRun {
+			return errors.New(k.system.FS.Denied(k.pid))
+		}
+		if err := k.mayCollapse(); err != nil {
 			return err // says what is missing
 		}
 		return fmt.Errorf("its memory may not be looked at: %w", err)

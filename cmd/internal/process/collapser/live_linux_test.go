@@ -391,8 +391,8 @@ func TestUnprivileged(t *testing.T) {
 	}{
 		{mine, "", []string{"CAP_SYS_NICE", "setcap", "--cap-add"}, "PTRACE"},
 		{mine, "1", []string{"plan of "}, "CAP_"},
-		{others, "", []string{"it is of user 0, and this is user 65534", "CAP_SYS_PTRACE and CAP_SYS_NICE", "setcap", "--cap-add"}, "protected"},
-		{others, "1", []string{"a dry run needs CAP_SYS_PTRACE alone"}, "protected"},
+		{others, "", []string{"it belongs to user 0, and folio runs as user 65534", "CAP_SYS_PTRACE and CAP_SYS_NICE", "setcap", "--cap-add"}, "protected"},
+		{others, "1", []string{"needs user 0 or CAP_SYS_PTRACE ("}, "protected"},
 		{plain.Process.Pid, "", []string{"not a Go program"}, "CAP_"},
 		{2, "", []string{"a thread of the kernel"}, "CAP_"},
 	} {

@@ -59,6 +59,7 @@ type Process struct {
 	Policy  Policy
 	Hazards []string
 	Notes   []string // what could not be seen, and why
+	Denied  string   // why none of its memory may be read, and how to get the right; "" if some may
 }
 
 // Where a program has the patch of package codepatch.
@@ -281,6 +282,9 @@ func (s *System) fillMemory(p *Process, w *Watcher, status procmem.Status) error
 	case procmem.Gone(err):
 		return err
 	case err != nil:
+		if errors.Is(err, fs.ErrPermission) {
+			p.Denied, p.Notes = s.denied(p.PID, err), nil // one note tells what all were refused for
+		}
 		p.note("parts and kinds of memory, huge pages and windows are not known: %s", s.denied(p.PID, err))
 		p.Policy = s.policy(status, nil)
 		return nil
