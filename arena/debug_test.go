@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-const debugEnv = "FOLIO=goheap=off,arenadebug=1"
+const debugEnv = "FOLIO=goheap=off,arenadebug=on"
 
 func TestDebugFromEnv(t *testing.T) {
 	for env, want := range map[string]string{
-		"":                          "false",
-		"arenadebug=1":              "true",
-		"arenadebug=true":           "true",
-		"arenadebug=0":              "false",
-		" goheap=x, arenadebug=1 ,": "true",
-		"arenadebug=1,arenadebug=0": "false",
-		"arenadebugger=1":           "false",
-		"arenadebug":                "true",
-		"arenadebug=maybe":          "false: arena: FOLIO: arenadebug=maybe: want 1 or 0",
-		"arenadebug=1,arenadebug=?": "true: arena: FOLIO: arenadebug=?: want 1 or 0",
+		"":                             "false",
+		"arenadebug=on":                "true",
+		"arenadebug=1":                 "false: arena: FOLIO: arenadebug=1: want on or off",
+		"arenadebug=off":               "false",
+		" goheap=x, arenadebug=on ,":   "true",
+		"arenadebug=on,arenadebug=off": "false",
+		"arenadebugger=1":              "false",
+		"arenadebug":                   "true",
+		"arenadebug=maybe":             "false: arena: FOLIO: arenadebug=maybe: want on or off",
+		"arenadebug=on,arenadebug=?":   "true: arena: FOLIO: arenadebug=?: want on or off",
 	} {
 		complaint := ""
 		got := fmt.Sprint(debugFromEnv(env, func(err error) { complaint += ": " + err.Error() })) + complaint
@@ -33,15 +33,15 @@ func TestDebugFromEnv(t *testing.T) {
 }
 
 func FuzzDebugFromEnv(f *testing.F) {
-	f.Add("arenadebug=1,x")
+	f.Add("arenadebug=on,x")
 	f.Fuzz(func(t *testing.T, env string) {
 		on := debugFromEnv(env, func(error) {})
 		if on && !strings.Contains(strings.ToLower(env), "arenadebug") {
 			t.Errorf("FOLIO=%q turns debug mode on", env)
 		}
 		// Whatever stands before, the last setting that can be read counts.
-		if debugFromEnv(env+",arenadebug=0", func(error) {}) {
-			t.Errorf("FOLIO=%q,arenadebug=0 turns debug mode on", env)
+		if debugFromEnv(env+",arenadebug=off", func(error) {}) {
+			t.Errorf("FOLIO=%q,arenadebug=off turns debug mode on", env)
 		}
 	})
 }

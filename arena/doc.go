@@ -113,7 +113,7 @@
 // one of those that were stored, but half of a string, slice or interface may
 // be old and half of it new, and using that may corrupt memory.
 //
-// To find such bugs, run the program with FOLIO=arenadebug=1 in its
+// To find such bugs, run the program with FOLIO=arenadebug=on in its
 // environment, or build it with -tags foliodebug. Freed slabs are then not
 // reused. They are held by weak pointers. One that is still reachable after two whole GC
 // cycles is reported: where the arena was made and freed, the type, and how many

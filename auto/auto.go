@@ -47,7 +47,7 @@ func begin(env string, w io.Writer) (r running) {
 	if env == "" && inTest() {
 		return running{}
 	}
-	// What is set is told if it cannot be done; so is everything with log=1.
+	// What is set is told if it cannot be done; so is everything with log=on.
 	// The environment is not always the user's own.
 	say := func(text string) { fmt.Fprintln(w, "folio: "+console.Line(text)) }
 	s, wrong := read(env)

@@ -27,15 +27,15 @@ func TestRead(t *testing.T) {
 	for env, want := range map[string]settings{
 		"":                              on,
 		"off":                           {},
-		"off=1,heap=reserve":            {},
+		"off=on,heap=reserve":           {},
 		"all=off":                       {},
-		"off=0":                         on,
-		"arenadebug=1":                  on,
-		"log=1":                         with(func(s *settings) { s.log = true }),
+		"off=off":                       on,
+		"arenadebug=on":                 on,
+		"log=on":                        with(func(s *settings) { s.log = true }),
 		"heap=off,gc=off":               with(func(s *settings) { s.heap, s.gc = false, false }),
 		"percpu=2GiB":                   with(func(s *settings) { s.memoryPerCPU = 2 << 30 }),
 		"percpu=0":                      with(func(s *settings) { s.memoryPerCPU = math.MaxUint64 }),
-		"secondp=0":                     on,
+		"secondp=off":                   on,
 		"secondp=gc":                    with(func(s *settings) { s.secondP = gctune.SecondPGC }),
 		"secondp=sweep":                 with(func(s *settings) { s.secondP = gctune.SecondPSweep }),
 		"gc=off":                        with(func(s *settings) { s.gc = false }),
@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 		"heap=reserve":                  with(func(s *settings) { s.options.ReserveMode, s.options.NoCollapse = goheap.ReserveLimit, true }),
 		"heap=reserve,reserve=adaptive": with(func(s *settings) { s.options.NoCollapse = true }),
 		"heap=reserve,reserve=1MiB":     with(func(s *settings) { s.options = goheap.Options{Reserve: 1 << 20, NoCollapse: true} }),
-		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,release=0": with(func(s *settings) {
+		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,release=off": with(func(s *settings) {
 			s.options = goheap.Options{ReserveMode: goheap.ReserveAdaptive, MinHeap: 1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}
 		}),
 	} {
@@ -57,14 +57,14 @@ func TestRead(t *testing.T) {
 	}
 	for env, text := range map[string]string{
 		"huge=1":      "FOLIO: huge=1: no such setting: want off, heap, ",
-		"secondp=1":   "FOLIO: secondp=1: want sweep, gc or 0",
+		"secondp=1":   "FOLIO: secondp=1: want sweep, gc or off",
 		"heap=always": "FOLIO: heap=always: want collapse, reserve or off",
 		"reserve=-1":  "FOLIO: reserve=-1: want a size",
 		"density=0.1": "FOLIO: density=0.1: want a number from 0.5 to 1",
-		"gc=maybe":    "FOLIO: gc=maybe: want 1 or 0",
+		"gc=maybe":    "FOLIO: gc=maybe: want on or off",
 		"=x":          "FOLIO: =x: no such setting",
 	} {
-		got, wrong := read(env + ",log=1")
+		got, wrong := read(env + ",log=on")
 		if len(wrong) != 1 || !strings.HasPrefix(wrong[0].Error(), text) || !got.heap || !got.gc || !got.log {
 			t.Errorf("%q: %+v, %v", env, got, wrong)
 		}
@@ -110,7 +110,7 @@ func TestTable(t *testing.T) {
 func second[A, B any](_ A, b B) B { return b }
 
 func FuzzRead(f *testing.F) {
-	f.Add("heap=collapse,reserve=4GiB,log=1")
+	f.Add("heap=collapse,reserve=4GiB,log=on")
 	f.Fuzz(func(t *testing.T, env string) {
 		s, wrong := read(env)
 		for _, err := range wrong {
@@ -188,7 +188,7 @@ func TestProgram(t *testing.T) {
 		"":                       "false false ", // a test binary
 		"off":                    "false false ",
 		"heap=off":               "false true ",
-		"heap=off,arenadebug=1":  "false true ",
+		"heap=off,arenadebug=on": "false true ",
 		"off,huge=1":             "false false ",
 		"heap=off,gc=off,huge=1": "false false folio: FOLIO: huge=1: no such setting: want " + strings.Join(keys, ", ") + "\n",
 	} {

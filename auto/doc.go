@@ -9,7 +9,7 @@
 // short programs gain nothing, and those that collect little are left as they are.
 //
 // It is configured by the environment variable FOLIO only, settings separated by
-// commas, for example FOLIO=heap=collapse,reserve=4GiB,log=1:
+// commas, for example FOLIO=heap=collapse,reserve=4GiB,log=on:
 //
 //	setting        default   meaning
 //	off                      nothing is started (also all=off)
@@ -22,19 +22,19 @@
 //	minheap=SIZE   256MiB    smaller heaps are not collapsed
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
 //	bloat=SHARE    0.05      unused memory that huge pages may take, 0.01 to 1
-//	release=0|1    1         release memory when there is more bloat than that
+//	release=on|off on        release memory when there is more bloat than that
 //	budget=SHARE   adaptive  the most of one CPU that collapsing takes, 0.001 to 1;
 //	                         adaptive: as much as finishes in two seconds, from 0.25 to
 //	                         1; on a single CPU in ten seconds, from 0.02 to 0.1
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: the heap grows while that saves
 //	                         CPU time worth more. 0: no bound (the default within a limit)
-//	secondp=WHEN   0         when GOMAXPROCS is 2 on a single, partly idle CPU.
+//	secondp=WHEN   off       when GOMAXPROCS is 2 on a single, partly idle CPU.
 //	                         sweep: while the heap is swept after a GC cycle; gc: also
 //	                         while the GC marks, which lengthens the tail latency of some
-//	                         servers; 0: never
-//	log=0|1        0         log to standard error
-//	arenadebug=0|1 0         read by package arena
+//	                         servers; off: never
+//	log=on|off     off       log to standard error
+//	arenadebug=on|off  off   read by package arena
 //
 // Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. Unknown or invalid settings are
 // reported once on standard error, and ignored. So are settings that the system does not

@@ -47,7 +47,7 @@ func TestProgramLocksItsMemory(t *testing.T) {
 	testenv.MayLock(t)
 	const reserve = 512 << 20
 	without, _ := role(t, "lock", "heap=off")
-	for _, env := range []string{"reserve=512MiB", "heap=reserve,reserve=512MiB", "reserve=512MiB,log=1"} {
+	for _, env := range []string{"reserve=512MiB", "heap=reserve,reserve=512MiB", "reserve=512MiB,log=on"} {
 		with, stderr := role(t, "lock", env)
 		t.Logf("%s: %d MiB when locked, %d MiB at the end; without %d MiB", env, with.Locked>>20, with.RSS>>20, without.RSS>>20)
 		if with.Locked < without.Locked+reserve/2 {
@@ -61,7 +61,7 @@ func TestProgramLocksItsMemory(t *testing.T) {
 		if n := strings.Count(stderr, "folio: goheap: reserve: released: the program locks its memory (mlockall), "); n != 1 {
 			t.Errorf("%s: told %d times: %q", env, n, stderr)
 		}
-		if !strings.Contains(env, "log=1") && strings.Count(stderr, "\n") != 1 {
+		if !strings.Contains(env, "log=on") && strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: want one line: %q", env, stderr)
 		}
 	}

@@ -94,7 +94,7 @@ func read(env string) (s settings, wrong []error) {
 				s.secondP = gctune.SecondPGC
 			default:
 				if on, e := item.Bool(); on || e != nil {
-					err = item.Wrong("sweep, gc or 0")
+					err = item.Wrong("sweep, gc or off")
 				} else {
 					s.secondP = gctune.SecondPOff
 				}

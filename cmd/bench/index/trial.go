@@ -38,10 +38,10 @@ func (b *bench) trial(ctx context.Context, a arm) (r result, err error) {
 func (b *bench) alone(ctx context.Context, a arm) (result, error) {
 	env := append([]string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "FOLIO=", overlay.HugePagesVariable + "="}, a.env...)
 	if b.verbose && a.build == auto {
-		said := "FOLIO=log=1"
+		said := "FOLIO=log=on"
 		for _, v := range a.env {
 			if strings.HasPrefix(v, "FOLIO=") {
-				said = v + ",log=1"
+				said = v + ",log=on"
 			}
 		}
 		env = append(env, said)

@@ -42,18 +42,18 @@ func (s Setting) String() string {
 // Wrong is an error that says what a setting should be.
 func (s Setting) Wrong(want string) error { return fmt.Errorf("FOLIO: %s: want %s", s, want) }
 
-// Bool returns the value of a switch: 1 or on, 0 or off. A key alone is on.
+// Bool returns the value of a switch: on or off. A key alone is on.
 func (s Setting) Bool() (bool, error) {
 	if !s.Given {
 		return true, nil
 	}
 	switch strings.ToLower(s.Value) {
-	case "1", "on", "true":
+	case "on":
 		return true, nil
-	case "0", "off", "false":
+	case "off":
 		return false, nil
 	}
-	return false, s.Wrong("1 or 0")
+	return false, s.Wrong("on or off")
 }
 
 // Share returns a number from least to 1.

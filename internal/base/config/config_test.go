@@ -33,8 +33,8 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %d, %v", text, n, err)
 		}
 	}
-	for text, want := range map[string]string{"1": "true <nil>", "ON": "true <nil>", "0": "false <nil>",
-		"off": "false <nil>", "": "false FOLIO: log=: want 1 or 0", "2": "false FOLIO: log=2: want 1 or 0"} {
+	for text, want := range map[string]string{"on": "true <nil>", "ON": "true <nil>",
+		"off": "false <nil>", "1": "false FOLIO: log=1: want on or off", "true": "false FOLIO: log=true: want on or off", "": "false FOLIO: log=: want on or off", "2": "false FOLIO: log=2: want on or off"} {
 		b, err := (Setting{"log", text, true}).Bool()
 		if got := strings.TrimSpace(strings.Join([]string{map[bool]string{true: "true", false: "false"}[b], errText(err)}, " ")); got != want {
 			t.Errorf("%q: %s", text, got)
@@ -63,7 +63,7 @@ func errText(err error) string {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("heap=collapse,reserve=4GiB,log=1")
+	f.Add("heap=collapse,reserve=4GiB,log=on")
 	f.Add("off")
 	f.Fuzz(func(t *testing.T, env string) {
 		for _, s := range Parse(env) {
