@@ -29,7 +29,7 @@ func (f *resultFlags) add(fs *pflag.FlagSet, what string) {
 }
 
 func fullFlag(fs *pflag.FlagSet, full *bool) {
-	fs.BoolVar(full, "full", false, "show all that was found, not the answer alone")
+	fs.BoolVar(full, "full", false, "show every figure, not only the answer")
 }
 
 // files are those that are asked for.

@@ -101,7 +101,7 @@ func (s *Section) growth(g *result.HeapGrowth) {
 	if g.Other {
 		a.Sure = "The second profile has allocated less than the first: it is of another process, or of an earlier time."
 	}
-	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "+-", Num: true},
+	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "95% interval ±", Num: true},
 		{Label: "objects", Num: true}, {Label: "before", Num: true}, {Label: "after", Num: true}, {Label: "line that allocates"}}}
 	unsure := 0
 	for i := range g.Sites {

@@ -11,7 +11,7 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	c := &Chart{Kind: Bars, Title: "RSS by part", X: Axis{Label: "memory", Format: Bytes},
 		Caption: formatf("The parts add up to RSS, %s.", unit.Size(w.RSS))}
 	in := Series{Name: "in memory", Color: 1}
-	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "runtime says", "+-", "how")}
+	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "counted by the runtime", "changed while read", "how")}
 	tb.Head[5] = Column{Label: "how", Minor: true}
 	for _, p := range w.Parts {
 		if p.Bytes == 0 && (p.Runtime == nil || *p.Runtime == 0) {
@@ -38,15 +38,27 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 		drift = size(uint64(max(*d, -*d)))
 	}
 	tb.Rows = append(tb.Rows, Row{Mark: true, Cells: []Cell{plain("RSS"), size(w.RSS), part(float64(w.RSS), w.RSS), plain("-"), drift, plain("")}})
+	tb.dropUnchanged(4)
 	b := &Block{Title: "Where the memory is", Tables: []*Table{tb}, Words: report.WaterfallNotes(w, gc)}
 	if len(in.P) > 0 {
 		c.Series = []Series{in}
 		b.Charts = []*Chart{c}
 	}
-	if t := classTable(w.Classes); t != nil {
-		b.Folds = []*Fold{{Title: t.Caption, Tables: []*Table{t}}}
-	}
+	b.Folds = classFolds(w.Classes)
 	return b
+}
+
+// dropUnchanged leaves out a column in which nothing is more than zero.
+func (t *Table) dropUnchanged(column int) {
+	for _, r := range t.Rows {
+		if v := r.Cells[column].Sort; v != nil && *v > 0 {
+			return
+		}
+	}
+	for i := range t.Rows {
+		t.Rows[i].Cells[column] = plain("")
+	}
+	t.dropEmpty()
 }
 
 // part is a share of RSS.
@@ -75,20 +87,40 @@ func adviceBlock(w *result.Waterfall) *Block {
 	return &Block{Title: report.MemoryAdviceTitle(w), Tables: []*Table{t}}
 }
 
-// classTable lists the spans for objects by size class; nil for none.
-func classTable(classes []result.MemoryClass) *Table {
-	if len(classes) == 0 {
-		return nil
-	}
-	t := &Table{Caption: "Spans by the size of their objects", Sort: true,
-		Head: cols("objects of", "spans", "spans have", "objects have", "in memory", "free in memory")}
-	for _, c := range classes {
-		name := plain("large")
-		if c.Size > 0 {
-			name = size(c.Size)
+// topClasses is how many size classes are listed before the others.
+const topClasses = 8
+
+// classFolds list the spans for objects by size class: those with the most free memory, and
+// what the others have together and each.
+func classFolds(classes []result.MemoryClass) []*Fold {
+	fold := func(title string, of []result.MemoryClass) *Fold {
+		t := &Table{Caption: title, Sort: true, Head: cols("objects of", "spans", "spans have", "objects have", "in memory", "free in memory")}
+		for _, c := range of {
+			name := plain("large")
+			if c.Size > 0 {
+				name = num(unit.Exact(c.Size), float64(c.Size))
+			}
+			t.Rows = append(t.Rows, classRow(name, c))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{name, num(unit.Count(float64(c.Spans)), float64(c.Spans)), size(c.Bytes), size(c.Objects),
-			size(c.Resident), size(c.Unused)}})
+		return &Fold{Title: title, Tables: []*Table{t}}
 	}
-	return t
+	const title = "Spans by the size of their objects"
+	switch {
+	case len(classes) == 0:
+		return nil
+	case len(classes) <= topClasses+1:
+		return []*Fold{fold(title, classes)}
+	}
+	rest, sum := classes[topClasses:], result.MemoryClass{}
+	for _, c := range rest {
+		sum.Spans, sum.Bytes, sum.Objects, sum.Resident, sum.Unused = sum.Spans+c.Spans, sum.Bytes+c.Bytes, sum.Objects+c.Objects, sum.Resident+c.Resident, sum.Unused+c.Unused
+	}
+	others := formatf("other size classes: %d", len(rest))
+	top := fold(title, classes[:topClasses])
+	top.Tables[0].Rows = append(top.Tables[0].Rows, classRow(plain(others), sum))
+	return []*Fold{top, fold(upper(others), rest)}
+}
+
+func classRow(name Cell, c result.MemoryClass) Row {
+	return Row{Cells: []Cell{name, num(unit.Count(float64(c.Spans)), float64(c.Spans)), size(c.Bytes), size(c.Objects), size(c.Resident), size(c.Unused)}}
 }

@@ -55,7 +55,7 @@ func WaterfallNotes(w *result.Waterfall, gc string) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s is loaded: what it holds is other anonymous memory", strings.Join(w.Allocators, ", ")))
 	}
 	if w.Changing() {
-		lines = append(lines, "the process changed while it was read: the parts are of different moments, see +-")
+		lines = append(lines, "the process changed while it was read: the parts are of different moments, see \"changed while read\"")
 	}
 	return append(lines, w.Notes...)
 }
@@ -90,7 +90,7 @@ func fragmented(classes []result.MemoryClass) string {
 	var out []string
 	for _, c := range classes {
 		if c.Unused >= least && len(out) < most {
-			out = append(out, fmt.Sprintf("%s (%s)", unit.Size(c.Size), unit.Size(c.Unused)))
+			out = append(out, fmt.Sprintf("%s (%s)", unit.Exact(c.Size), unit.Size(c.Unused)))
 		}
 	}
 	return strings.Join(out, ", ")
