@@ -35,32 +35,21 @@ type abFlags struct {
 	show   bool
 }
 
-const abLong = `Compare two or more programs: time, CPU time, peak memory, page faults, GC, and
-where the CPU time goes. The first is the base.
+const abLong = `Compare two or more programs, the first of which is the base, by all figures. Commands follow
+--, with -- between them. Variables before a command (GOGC=800 ./prog) and folio exec [flags]
+-- are settings of that command.
 
-Commands follow --, with -- between them. Variables before a command, as in
-GOGC=800 ./prog, are set for it alone. folio exec [flags] -- before a command, as
-folio tune recommends it, is a setting of that command and is not measured itself.
-With --rev folio builds a package at revisions of its git repository, and runs each
-build with the arguments after --; of 'go test -bench' it builds the test binary of
-each revision once and compares each benchmark. The working tree is a revision as
-well: . names it.
+With --rev folio builds a package at revisions of its git repository (. is the working tree),
+and runs each with the arguments after --; of 'go test -bench' it compares each benchmark.
 
-The programs run in rounds, each once a round, in random order, and are compared
-within rounds: a machine that changes its speed favours none. Rounds go on until a
-difference of --detect would be found in 8 of 10 such comparisons (10 rounds at
-least), or --budget is spent; the end says what could have been found. Of equal
-programs at most one comparison in twenty finds the metric to differ, and at most
-one in twenty any other figure.
+The programs run in rounds, in random order, until a difference of --detect would be found in
+8 of 10 comparisons, or --budget is spent. Of equal programs one comparison in twenty at most
+finds a difference. --fail-if is a gate for CI: NAME>+N or NAME<-N, N in percent of the base
+or in units. It fails only where the whole 95% interval lies beyond the bound.
 
---fail-if is a gate for CI: NAME>+N or NAME<-N, N in percent of the base or in units,
-such as 'wall>+3%', 'peak_rss>+10MiB', 'faults>+1000' or 'Insert>+5%' (a Go
-benchmark). It fails only where the whole 95% interval lies beyond the bound.
-
-Exit codes: 0 compared, and every gate holds; 1 a gate fails, a program fails or a
-build; 2 wrong use, or a gate cannot be judged (the figure was not measured, or N% of
-a base of 0) and none fails; 3 too noisy or too few rounds to tell for a gate, none
-fails; 126, 127 and 130 as of folio run.`
+Exit codes: 0 compared, and every gate holds; 1 a gate, a program or a build fails; 2 wrong
+use, or a gate cannot be judged; 3 too noisy or too few rounds to tell for a gate; 126, 127
+and 130 as of folio run.`
 
 func newAB(a *app) *cobra.Command {
 	f := &abFlags{programFlags: programFlags{compares: true}}
@@ -70,9 +59,7 @@ func newAB(a *app) *cobra.Command {
 		Long:  abLong,
 		Example: `  folio ab -- ./old args -- ./new args
   folio ab -- ./prog args -- GOGC=800 ./prog args
-  folio ab -- ./prog args -- folio exec --thp heap --gogc 400 -- ./prog args
   folio ab --ready http://127.0.0.1:8080/ --rate 500 --metric p99 -- ./server -- GOGC=400 ./server
-  folio ab --rev main,HEAD ./cmd/prog -- args
   folio ab --rev HEAD,. -- go test -bench Insert ./pkg
   folio ab --rev main,HEAD --fail-if 'wall>+3%' --fail-if 'peak_rss>+10%' ./cmd/prog -- args`,
 		Args: cobra.ArbitraryArgs,
@@ -82,15 +69,16 @@ func newAB(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these git `revisions`, such as main,HEAD; . is the working tree")
-	fs.StringArrayVar(&f.failIf, "fail-if", nil, "exit with 1 if a difference lies beyond this `bound`, such as 'wall>+3%' (repeatable)")
+	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these git `revisions`, such as main,HEAD")
+	fs.StringArrayVar(&f.failIf, "fail-if", nil, "exit with 1 beyond this `bound`, such as 'wall>+3%' (repeatable)")
 	fs.StringVar(&f.detect, "detect", "2%", "run until a difference of `n` percent would be detected")
-	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of all runs, without builds; a run that exceeds it is ended\n(default "+budgets(abBudget, loadedABBudget)+")")
+	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(abBudget, loadedABBudget)+")")
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds (default 1000)")
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the programs, on standard error")
 	usage.Group(fs, "The comparison")
+	usage.Advanced(fs, "rounds", "seed")
 	f.addRest(fs)
 	return cmd
 }

@@ -44,45 +44,27 @@ type inspectFlags struct {
 
 const inspectLong = `Show what processes have in memory, and what huge pages would give them.
 
-Without an id: the processes with the most to gain, largest first. Gain is what lies
-in dense windows and is not on huge pages yet: of Go programs in the heap, of
-others in all anonymous memory. A window is the aligned range of one huge page
-(2 MiB on amd64); it is dense if at least --min-density of it is in memory.
+Without an id: the processes with the most to gain, which is what lies in dense windows and
+is not on huge pages yet. A window is the aligned range of one huge page; it is dense if at
+least --min-density of it is in memory.
 
-With the id of a process: its memory in parts that add up to RSS, from the live heap
-of a Go program to mapped files; its memory by kind, how much of it is on huge pages,
-how dense its windows are, how much of its huge pages is unused, page faults, the
-policy for transparent huge pages, and what is in their way.
+With an id: its memory in parts that add up to RSS, from the live heap of a Go program to
+mapped files; how much of it is on huge pages, page faults, and what is in their way. With
+--watch the same on the whole terminal (q ends it, p holds it), elsewhere a line for each
+reading; with --duration what it had over time.
 
-With --watch and the id of a process, a terminal shows on its whole screen, in place,
-the parts of its memory, how they grow, GC cycles, page faults, and RSS against the
-limit of its cgroup: q ends it, p holds it. Elsewhere a line is printed for each reading.
-With --duration it is read that long, and what it had over time is printed in the end,
-and is a chart in --html.
+--heap, --diff and --goroutines read the profile of the Go runtime from outside: which lines
+keep how many bytes, the growth since an earlier profile, how many goroutines wait where.
 
-With --heap the runtime's own heap profile is read from outside: which lines keep how
-many bytes, as a file for go tool pprof; with --diff the growth since an earlier one.
-With --goroutines: how many wait where, and which line started them. Go 1.21 to 1.27,
-stripped or not.
+--oom waits until the memory of a process or cgroup is nearly used up, and saves where it is
+before the kernel kills, in a directory of its own in that of --save.
 
-With --cgroup and the directory of a cgroup, its name or the id of a process in it: what
-the cgroup is charged for, which is what its limit is about, in parts that add up to
-memory.current (version 1: memory.usage_in_bytes): memory of its processes, tmpfs and
-shared memory (which mount, and whether a process maps it), page cache, parts of huge
-pages that were released, kernel memory; whether each comes back by itself under
-pressure; and what is in RSS and not charged. With --watch each part has its change.
+--cgroup shows what a cgroup (its directory, its name or a process in it) is charged for, in
+parts that add up to it, whether each comes back under pressure, and what is in RSS and not
+charged.
 
-With --oom and the id of a process, or the directory of a cgroup: wait until their
-memory is nearly used up, and save where it is before the kernel kills. That is when
-what the cgroup uses besides file cache passes 95% of its limit, or 90% while tasks
-wait for memory (PSI). Each save is a directory of its own in that of --save, with
-summary.txt and a JSON of the parts for each process (folio report shows it). Without
-a limit the memory of the machine counts. It ends with the process, or by ctrl-C.
-
-It only reads; nothing is stopped or changed. One's own processes need no
-privilege, those of others CAP_SYS_PTRACE; the parts of a Go heap need the right to
-ptrace the process, which kernel.yama.ptrace_scope can restrict. What could not be
-seen is said.`
+It only reads. Processes of other users need CAP_SYS_PTRACE, as do the parts of a Go heap
+where kernel.yama.ptrace_scope says so. See docs/inspect.md.`
 
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
@@ -91,15 +73,12 @@ func newInspect(a *app) *cobra.Command {
 		Short: "Show the memory of running processes, and what huge pages would gain",
 		Long:  inspectLong,
 		Example: `  folio inspect
-  sudo folio inspect --watch
   folio inspect 1234
   folio inspect --watch 1234
   folio inspect --duration 10m --html inspect.html 1234
-  folio inspect --html inspect.html 1234
   folio inspect --heap heap.pprof 1234
   folio inspect --diff heap.pprof 1234
   folio inspect --goroutines 1234
-  folio inspect --json - 1234
   folio inspect --cgroup 1234
   folio inspect --cgroup orders.service --html cgroup.html
   folio inspect --oom --save /var/tmp 1234 &

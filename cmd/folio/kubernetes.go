@@ -11,7 +11,7 @@ import (
 )
 
 func kubernetesFlag(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, "kubernetes", "", "print what is recommended as a patch of this `container`: [KIND/]NAME[:CONTAINER], of a\ndeployment, statefulset, daemonset or cronjob")
+	fs.StringVar(to, "kubernetes", "", "print the answer as a patch of this `container`: [KIND/]NAME[:CONTAINER]")
 }
 
 func kubernetesTarget(s string) (kubernetes.Target, error) {

@@ -16,8 +16,8 @@ type limitFlags struct {
 }
 
 func (f *limitFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.memory, "cgroup-memory", "", "run the program in a cgroup with a memory limit of this `size`, without swap, as in a container")
-	fs.Float64Var(&f.cpus, "cgroup-cpus", 0, "run the program in a cgroup with a CPU quota of `n` CPUs, such as 1.5, as in Kubernetes")
+	fs.StringVar(&f.memory, "cgroup-memory", "", "run in a cgroup with a memory limit of this `size`, without swap")
+	fs.Float64Var(&f.cpus, "cgroup-cpus", 0, "run in a cgroup with a CPU quota of `n` CPUs, such as 1.5")
 }
 
 // parse checks the limits. given are the flags of the command.

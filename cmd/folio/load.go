@@ -47,8 +47,8 @@ func newLoad(a *app) *cobra.Command {
 		Long:  loadLong,
 		Example: `  folio load --rate 2000 --duration 10s --warmup 2s http://127.0.0.1:8080/
   folio load --rate 500 --arrivals poisson --json load.json http://127.0.0.1:8080/
-  folio load --rate 200 --header 'Content-Type: application/json' --body request.json http://127.0.0.1:8080/
-  folio tune --ready http://127.0.0.1:8080/ --load 'folio load --rate 500 --duration 2s http://127.0.0.1:8080/' --metric 'p99=p99 +(\S+)' -- ./server`,
+  folio load --rate 200 --header 'Accept: text/html' --body request.json http://127.0.0.1:8080/
+  folio tune --ready http://127.0.0.1:8080/ --rate 500 -- ./server`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.load(cmd.Context(), f, args) },
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func markdownFlag(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, "markdown", "", "write the same to `file` as Markdown, for pull requests and job summaries (- for standard output)")
+	fs.StringVar(to, "markdown", "", "write the same to `file` as Markdown")
 }
 
 // pageFlags are where pages of saved results go.

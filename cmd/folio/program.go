@@ -59,33 +59,34 @@ type programFlags struct {
 }
 
 func (f *programFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.build, "build", "", "build this `package` (or .go files) with the patch heap-hugepages, and run it with the\narguments after --. Flags of the build go into GOFLAGS")
+	fs.StringVar(&f.build, "build", "", "build and run this `package`, or .go files; arguments follow --")
 	f.addRest(fs)
 }
 
 // addRest adds all flags but --build.
 func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	f.given = fs
-	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable); not what another flag sets")
-	fs.StringVar(&f.thp, "thp", "system", "`mode` of transparent huge pages for the program: system changes nothing; heap has the heap of a\nGo program ask for them from its first touch (see folio exec); off turns them off; collapse puts\nthe heaps of Go programs on them as they grow (needs root or CAP_SYS_NICE)")
+	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
+	fs.StringVar(&f.thp, "thp", "system", "huge page `mode`: system, heap (folio exec), off or collapse")
 	fs.StringVar(&f.input, "input", "", "standard input of every run: a `file`")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end runs that take longer than this `duration` (default none)")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
+	f.limits.add(fs)
 	usage.Group(fs, "The program")
-	fs.StringVar(&f.metric, "metric", "", "`name` of the figure to compare: wall, cpu, ns/op; with --rate p50, p99, p999, cpu/request;\nor NAME=PATTERN, a regular expression with a group around the number, matched against each\nline of the output (default wall; ns/op of Go benchmarks; p99 with --rate)")
+	fs.StringVar(&f.metric, "metric", "", "compare by `name`: wall, cpu, ns/op, p50, p99, p999, cpu/request; or by\nNAME=PATTERN of the output, with a (group) around the number")
 	fs.BoolVar(&f.higher, "higher-is-better", false, "larger values of the metric are better")
-	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off). Of several\nruns of a setting the first are sampled, until there are 1000 samples:\nat least 6 runs by folio run, at most 3 by tune and ab")
-	fs.BoolVar(&f.noGC, "no-gc", false, "do not read what the GC of Go programs counts, nor follow what the program starts")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
+	fs.BoolVar(&f.noGC, "no-gc", false, "do not read GC figures, nor follow what the program starts")
 	usage.Group(fs, "What is measured")
-	fs.StringVar(&f.ready, "ready", "", "the program is a server, ready once this `address` answers: tcp:HOST:PORT or\nhttp://HOST:PORT/PATH; needs --rate or --load")
+	usage.Advanced(fs, "timeout", "ignore-exit", "no-gc")
+	fs.StringVar(&f.ready, "ready", "", "a server, ready once this `address` answers: http://... or tcp:HOST:PORT")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "fail a run whose server is not ready within this `duration`")
 	f.load.add(fs)
 	fs.DurationVar(&f.stopTimeout, "stop-timeout", 10*time.Second, "KILL a server that has not ended within this `duration` of TERM")
 	usage.Group(fs, "A server under load")
-	f.limits.add(fs)
-	usage.Group(fs, "Limits")
+	usage.Advanced(fs, append(prefixed(requestNames), "target", "ready-timeout", "stop-timeout")...)
 	f.resultFlags.add(fs, "all samples and summaries")
-	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
+	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat")
 	usage.Group(fs, "Output")
 }
 

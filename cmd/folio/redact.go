@@ -22,7 +22,7 @@ type resultFlags struct {
 // add adds the flags; what is it that they write?
 func (f *resultFlags) add(fs *pflag.FlagSet, what string) {
 	fs.StringVar(&f.json, "json", "", "write "+what+" to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page")
 	markdownFlag(fs, &f.markdown)
 	fullFlag(fs, &f.full)
 	redactFlag(fs, &f.redact)
@@ -39,7 +39,7 @@ func (f *resultFlags) files() []output.File {
 
 // redactFlag adds --redact.
 func redactFlag(fs *pflag.FlagSet, redact *bool) {
-	fs.BoolVar(redact, "redact", false, "omit arguments, directories, values of the environment, cgroups, users and the host from\noutput and files")
+	fs.BoolVar(redact, "redact", false, "leave arguments, directories, users and host out of output and files")
 }
 
 // shown returns a result as it is shown and written: itself, or what --redact leaves.

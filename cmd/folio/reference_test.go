@@ -1,16 +1,67 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/internal/base/console"
 )
+
+// Help of a command fits into about 60 lines of 100 columns. What it leaves out is in
+// --help-all and in the man page.
+func TestHelpFits(t *testing.T) {
+	const most, widest = 66, 100
+	help := func(args ...string) string {
+		var out bytes.Buffer
+		root := newRoot(&app{stdout: console.New(&out), stderr: console.New(io.Discard)})
+		root.SetArgs(args)
+		if err := root.Execute(); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return out.String()
+	}
+	root := newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)})
+	pages, left := usage.ManPages(root), 0
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" || c.Name() == "help" || c.DisableFlagParsing {
+			continue
+		}
+		short, all := help(c.Name(), "--help"), ""
+		if n := strings.Count(short, "\n"); n > most {
+			t.Errorf("folio %s --help has %d lines, more than %d", c.Name(), n, most)
+		}
+		for l := range strings.Lines(short) {
+			if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > widest {
+				t.Errorf("folio %s --help has %d columns: %s", c.Name(), n, l)
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || regexp.MustCompile(`--`+f.Name+`\b[^-]`).MatchString(short) {
+				return
+			}
+			left++
+			if all == "" {
+				all = help(c.Name(), "--help-all")
+			}
+			page := pages["folio-"+c.Name()+".1"]
+			if !strings.Contains(all, " --"+f.Name+" ") || !strings.Contains(page, `\fB\-\-`+strings.ReplaceAll(f.Name, "-", `\-`)+`\fR`) {
+				t.Errorf("folio %s --%s is neither in --help, nor in --help-all and the man page", c.Name(), f.Name)
+			}
+		})
+	}
+	if left < 40 {
+		t.Errorf("%d flags are left to --help-all", left)
+	}
+}
 
 // Man pages have what --help has, and man(1) has nothing to say against them.
 func TestManPages(t *testing.T) {

@@ -46,9 +46,9 @@ func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duratio
 	f.given, f.prefix = fs, prefix
 	fs.DurationVar(&f.duration, prefix+"duration", 10*time.Second, "`duration` of the measured load")
 	fs.DurationVar(&f.warmup, prefix+"warmup", warmup, "`duration` of the load before that, at the same rate, not measured")
-	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "requests that are not answered within this `duration` of their intended start fail")
+	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "requests not answered within this `duration` of their intended start fail")
 	fs.IntVar(&f.connections, prefix+"connections", 0, "`n` connections per host (default as many as needed)")
-	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "at most `n` requests in flight; further ones are not sent and count as failed")
+	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "at most `n` requests in flight; further ones count as failed")
 	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "arrivals: `kind` constant or poisson")
 	fs.Uint64Var(&f.seed, prefix+"seed", 1, "seed `n` of poisson arrivals")
 	fs.StringVar(&f.method, prefix+"method", "", "request `method` (default GET, with --"+prefix+"body POST)")
@@ -145,10 +145,10 @@ type serverLoad struct {
 }
 
 func (f *serverLoad) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.rate, "rate", "", "put the server under an open-loop load of `n` requests per second, as folio load does;\nauto: 70% of the highest rate that it sustains (docs/load.md)")
+	fs.StringVar(&f.rate, "rate", "", "`n` requests per second by folio; auto: 70% of the most it sustains")
 	fs.StringArrayVar(&f.targets, "target", nil, "`URL` to request (repeatable: requested in turn; default that of --ready)")
 	f.requestFlags.add(fs, loadPrefix, 2*time.Second)
-	fs.StringVar(&f.command, "load", "", "put the server under load with this shell `command` instead; metrics are taken from its output")
+	fs.StringVar(&f.command, "load", "", "put it under load with this shell `command` instead")
 }
 
 // check says what is wrong with the flags, and returns the load by folio; nil for none. running

@@ -28,42 +28,17 @@ type runFlags struct {
 	duration time.Duration
 }
 
-const runLong = `Run a program and say what memory management costs it, by class and call site, and what
-to do next. With --full: all figures, classes and call sites, and recommendations with
-their evidence.
+const runLong = `Run a program and say what memory management costs it: the memory tax, by class and call
+site, and what to do next. The program keeps its input, output, terminal and exit code; the
+answer goes to standard error.
 
-The program has its own input, output and terminal; the answer goes to standard error.
-With --count 1, the default, the program's exit code becomes folio's (128 + N
-when signal N ended it). With a larger count one more run comes first that does
-not count, and the sheet shows medians.
+CPU time is sampled (no root where perf_event_paranoid is 2 or less), which slows programs
+down by a few percent: --sample-rate 0 turns it off. GC cycles are read in the memory of
+every Go program that the command starts: --no-gc turns it off.
 
-CPU time is sampled (perf_event_open, --sample-rate times a CPU-second) by class:
-GC, allocation, zeroing, page faults and so on, and by the lines of the program
-that cause them. It needs no root where /proc/sys/kernel/perf_event_paranoid is 2
-or less. It slows programs down, some more than others (docs/performance.md):
---sample-rate 0 turns it off.
-
-With --build PACKAGE folio builds the program itself with the patch
-heap-hugepages, and what follows -- are its arguments: its heap asks for huge
-pages as it grows (--thp heap, the default then). --thp system turns that off.
-The first build compiles the standard library, about a minute.
-
---cgroup-memory and --cgroup-cpus run the program under the limits of a container, in
-a cgroup of its own (version 1 or 2; no root where the system delegates): the sheet
-then says how often it was throttled, and an OOM kill is called one.
-
-A server (--ready) is started, put under load by --rate requests a second from folio
-itself, or by a command (--load), and stopped: figures are of the time under load.
-With --rate it says what delays the slow requests: GC cycles, mark assists, the CPU
-quota, page faults, or none of these; and what to try against assists.
-
-What the GC does is read in the memory of every Go program, of those that the command
-starts too (Go 1.21 and later): nothing is added to the environment, and the output is
-the program's own, with its terminal (but for --metric, --count and --bench, which
-look for figures in it). To see each exit, folio starts the command under a seccomp listener
-(Linux 5.9): for an ordinary user, setuid programs below it run without their privileges.
---no-gc leaves all that out. Where a runtime cannot be read, GODEBUG=gctrace=1 in the
-environment has the lines of its trace counted.`
+A server (--ready) is started, put under load (--rate, or --load) and stopped: figures are of
+the time under load, and say what delays the slow requests. --build runs a program that
+folio builds, its heap on huge pages (--thp system turns that off). See docs/run.md.`
 
 func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
 
@@ -74,13 +49,11 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 		Long:  runLong,
 		Example: `  folio run -- ./prog args
   folio run --count 10 --gogc 400 -- ./prog args
-  folio run --build ./cmd/prog --gogc 400 -- args
-  folio run --sample-rate 997 -- ./prog args
+  folio run --build ./cmd/prog -- args
   folio run --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
   folio run --ready http://127.0.0.1:8080/ --rate 500 -- ./server
-  folio run --attach 1234 --duration 30s
-  folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
+  folio run --attach 1234 --duration 30s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case cmd.Flags().Changed("attach"):
@@ -102,9 +75,9 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	usage.Group(fs, "Builds")
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")
 	usage.Group(fs, "Output")
-	fs.IntVar(&f.pid, "attach", 0, "run no command: sample the process `pid` and its descendants")
+	fs.IntVar(&f.pid, "attach", 0, "run no command: sample the process `pid`, and those it started")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: sample for this `duration`")
-	usage.Group(fs, "A process that runs already")
+	usage.Group(fs, "The program")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ type goFlags [len(trial.GoVariables)]string
 func (f *goFlags) add(fs *pflag.FlagSet, exec bool) {
 	for i, v := range trial.GoVariables {
 		if v.Exec || !exec {
-			fs.StringVar(&f[i], v.Flag, "", v.Name+" of the program: "+v.Help+" (default: that of the environment)")
+			fs.StringVar(&f[i], v.Flag, "", v.Name+": "+v.Help+" (default that of the environment)")
 		}
 	}
 }

@@ -41,46 +41,22 @@ type tuneFlags struct {
 	variants   variantFlags
 }
 
-const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
-3200 and off, GOMEMLIMIT, huge pages for the heap (thp=heap, see folio exec) or off
-where they are on, large heaps collapsed into huge pages where folio may do that
-(thp=collapse), and GOMAXPROCS when asked for. The program's file is not changed;
---thp keeps huge pages as they are, or as you say.
+const tuneLong = `Search the settings of Go's runtime for the best ones for a program: GOGC, GOMEMLIMIT, huge
+pages for the heap (thp=heap, see folio exec), and GOMAXPROCS if asked. The program must do
+the same work every time. It runs about a hundred times, its output hidden, its standard
+input empty (--input). Its file is not changed.
 
-With --build PACKAGE folio builds the program itself, and what follows -- are its
-arguments: its heap then asks for huge pages (thp=heap), or not, and GOGC is
-searched both ways. That needs no root. It says how to keep what it found.
+A race drops the settings that are clearly slower. In the final the default, the best and its
+rivals run again, at least ten times each, until the answer is conclusive or --budget is
+spent; all figures are of the final. GOGC is never off without a memory limit.
 
---go, --goexperiment, --goamd64, --pgo and --patch answer whether to upgrade: the
-program is built in each of these ways too, one thing changed in each; the ways that
-are better are combined, and their settings searched. It says what each step gives
-alone, what all give together, and how to keep it (docs/builds.md). The same for
-benchmarks: folio tune --go go1.27.4 -- go test -bench Name ./pkg.
+--build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the
+program is built. Of a server under load the p99 latency is optimized.
 
-The search is a race and a final. In the race every setting gets a few rounds,
-interleaved in random order; those that are clearly slower leave, and the
-neighbourhood of the best is filled in. In the final the default, the best and its
-rivals run again, at least ten times each, until the answer is conclusive or --budget
-is spent: what is recommended, and every difference that is shown, is of the final
-alone. GOGC is never off without a memory limit, and a run that takes more memory
-than the machine can spare is ended.
-
---cgroup-memory and --cgroup-cpus run it under the limits of a container: GOMEMLIMIT
-and GOMAXPROCS are then searched within them.
-
-The program must do the same work every time. Folio runs it some
-hundred times, hides its output, and gives it empty standard input (see --input).
-
-A server is put under load, by --rate requests a second from folio itself, or by a
-command (--load). With --rate the 99th percentile of the latency is what is optimised,
-or --metric p50, p999 or cpu/request, within --max-p99, --max-errors and --max-rss; and it says
-what delays the slow requests of the default.
-
---attach searches GOGC and GOMEMLIMIT of a process as it runs, under its own load: settings
-alternate in blocks and are compared by CPU time per GiB allocated, or per request with
---metric URL#NAME (the text format of Prometheus) or --rate. A setting that breaks a memory
-limit, --max-rss, --max-p99 or --max-errors is left at once. The settings from before are
-restored, whatever ends folio. It needs what folio set needs.`
+--attach PID searches GOGC and GOMEMLIMIT of a process as it runs, under its own load, in
+blocks of a setting in random order. What is minimized is CPU time per GiB allocated, or what
+--metric URL#NAME (text format of Prometheus) or --rate says. A setting that breaks a bound is
+left at once. Whatever ends folio, the settings from before are restored. See docs/tune.md.`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
@@ -91,14 +67,11 @@ func newTune(a *app) *cobra.Command {
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
   folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
-  folio tune --build ./cmd/server -- -n 1000
-  folio tune --build ./cmd/server --go go1.26.8,go1.27.4 --goamd64 v3 --pgo auto -- -n 1000
+  folio tune --build ./cmd/server --go go1.26.8,go1.27.4 --pgo auto -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
-  folio tune --ready http://127.0.0.1:8080/healthz --rate 500 --target http://127.0.0.1:8080/ -- ./server
-  folio tune --ready http://127.0.0.1:8080/ --rate 500 --metric cpu/request --max-p99 20ms --max-errors 0.1% -- ./server
+  folio tune --ready http://127.0.0.1:8080/ --rate 500 --max-p99 20ms -- ./server
   folio tune --attach 1234
-  folio tune --attach 1234 --metric http://127.0.0.1:9090/metrics#http_request_duration_seconds --max-p99 50ms
-  folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
+  folio tune --attach 1234 --metric http://127.0.0.1:9090/metrics#http_request_duration_seconds --max-p99 50ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.given.Changed("attach"):
@@ -111,21 +84,22 @@ func newTune(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it in any run are dropped, and GOMEMLIMIT is\nsearched within it")
-	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`: settings that exceed it in any run\nare out")
-	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: maximum of `n` failed requests, or percent, such as 0.1%: settings that exceed it in\nany run are out")
-	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of the search, without builds; a run that exceeds it is ended\n(default "+budgets(tuneBudget, loadedTuneBudget)+"; with --attach 15m)")
+	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`; settings that exceed it in any run are dropped")
+	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`")
+	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
+	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+"; with --attach 15m)")
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
 	f.try.add(cmd)
 	seedFlag(fs, &f.seed)
-	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
+	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting in the final; ignores --budget")
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.IntVar(&f.pid, "attach", 0, "run no command: search the settings of the process `pid` as it runs, and restore them")
 	fs.DurationVar(&f.block, "block", 10*time.Second, "with --attach: the `duration` for which a setting counts at a time")
 	usage.Positive(fs, "block")
-	fs.BoolVar(&f.show, "show-output", false, "show the output of the program, on standard error")
+	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
 	usage.Group(fs, "The search")
+	usage.Advanced(fs, "max-errors", "rounds", "seed", "exhaustive", "show-output", "block")
 	f.add(fs)
 	f.variants.add(fs, true)
 	usage.Group(fs, "Builds")

@@ -17,8 +17,10 @@ import (
 // first. Help lists them in the order in which they were added.
 func strict(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
+	addHelpAll(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, list := f.Value.(pflag.SliceValue); list {
+		switch f.Value.(type) {
+		case pflag.SliceValue, allHelp:
 			return
 		}
 		_, above := f.Annotations[positive]
@@ -98,6 +100,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
 	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return pflag.ErrHelp
 	case errors.As(err, &unknown):
 		name := "--" + unknown.GetSpecifiedName()
 		if s := unknown.GetSpecifiedShortnames(); s != "" {

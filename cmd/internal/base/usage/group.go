@@ -1,10 +1,13 @@
 package usage
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // group is the annotation of flags with the title under which help lists them.
@@ -17,6 +20,43 @@ func Group(fs *pflag.FlagSet, title string) {
 			_ = fs.SetAnnotation(f.Name, group, []string{title}) // it is one of them
 		}
 	})
+}
+
+// advanced is the annotation of flags that --help leaves out, and of commands whose --help-all
+// was given. Man pages and --help-all have these flags.
+const (
+	advanced = "advanced"
+	helpAll  = "help-all"
+)
+
+// Advanced has help leave out flags that few need.
+func Advanced(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := fs.SetAnnotation(name, advanced, []string{}); err != nil {
+			panic(err) // no such flag
+		}
+	}
+}
+
+func isAdvanced(f *pflag.Flag) bool { _, is := f.Annotations[advanced]; return is }
+
+// An allHelp is the value of --help-all, which asks for the help of a command with all flags.
+type allHelp struct{ all *bool }
+
+func (v allHelp) Set(string) error { *v.all = true; return pflag.ErrHelp }
+func (v allHelp) String() string   { return "" }
+func (v allHelp) Type() string     { return "bool" }
+
+// addHelpAll adds --help-all to a command with flags that --help leaves out.
+func addHelpAll(cmd *cobra.Command) {
+	some := false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { some = some || isAdvanced(f) })
+	if !some {
+		return
+	}
+	cmd.InitDefaultHelpFlag()
+	f := cmd.Flags().VarPF(allHelp{new(bool)}, helpAll, "", "help with all flags")
+	f.NoOptDefVal = "true"
 }
 
 // A CommandGroup is commands that help lists together.
@@ -43,7 +83,15 @@ func AddCommands(root *cobra.Command, groups ...CommandGroup) {
 func flagsInGroups(c *cobra.Command) string {
 	var titles []string
 	of := make(map[string]*pflag.FlagSet)
+	all, left := false, 0
+	if f := c.Flags().Lookup(helpAll); f != nil {
+		all = *f.Value.(allHelp).all
+	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if isAdvanced(f) && !all {
+			left++
+			return
+		}
 		title := "Flags"
 		if all := f.Annotations[group]; len(all) > 0 {
 			title = all[0]
@@ -53,16 +101,24 @@ func flagsInGroups(c *cobra.Command) string {
 			of[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
 			of[title].SortFlags = false
 		}
-		of[title].AddFlag(f)
+		flag := *f
+		flag.Usage = strings.Join(strings.Fields(f.Usage), " ")
+		of[title].AddFlag(&flag)
 	})
 	var b strings.Builder
 	for _, t := range titles {
-		if text := strings.TrimRight(of[t].FlagUsages(), " \n"); text != "" {
+		if text := strings.TrimRight(of[t].FlagUsagesWrapped(widest), " \n"); text != "" {
 			b.WriteString("\n\n" + t + ":\n" + text)
 		}
 	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n\n%s: %s --help-all, or man %s", unit.Plural(left, "more flag"), c.CommandPath(), manName(c))
+	}
 	return strings.TrimPrefix(b.String(), "\n\n")
 }
+
+// widest is how many columns the lines of help have at most.
+const widest = 100
 
 // grouped has a command and its own list flags in groups.
 func grouped(root *cobra.Command) {

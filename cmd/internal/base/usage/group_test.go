@@ -20,6 +20,8 @@ func TestGroups(t *testing.T) {
 	one.Flags().Bool("later", false, "is of the first again")
 	Group(one.Flags(), "Beginnings")
 	one.Flags().Bool("alone", false, "has no group")
+	one.Flags().Bool("rare", false, "few need it, "+strings.Repeat("and its text is long ", 20))
+	Advanced(one.Flags(), "rare")
 	root := &cobra.Command{Use: "prog"}
 	AddCommands(root, CommandGroup{"Every day", []*cobra.Command{one}}, CommandGroup{"At times", []*cobra.Command{two}})
 	Strict(root)
@@ -28,7 +30,8 @@ func TestGroups(t *testing.T) {
 		want []string // in this order
 	}{
 		{[]string{"--help"}, []string{"Every day:", "one", "First", "At times:", "another", "Second", "completion", "help  ", "Flags:"}},
-		{[]string{"one", "--help"}, []string{"Beginnings:", "--zero", "--also", "--later", "Ends:", "--late ", "Flags:", "--alone"}},
+		{[]string{"one", "-h"}, []string{"Beginnings:", "--zero", "--also", "--later", "Ends:", "--late ", "Flags:", "--alone", "1 more flag: prog one --help-all, or man prog-one"}},
+		{[]string{"one", "--help-all"}, []string{"Beginnings:", "--zero", "Flags:", "--alone", "--rare"}},
 	} {
 		var out bytes.Buffer
 		root.SetOut(&out)
@@ -37,6 +40,14 @@ func TestGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 		rest := out.String()
+		for l := range strings.Lines(rest) {
+			if len(l) > widest+1 {
+				t.Errorf("%q: %d columns: %s", tt.args, len(l), l)
+			}
+		}
+		if strings.Contains(rest, "--rare") != (tt.args[len(tt.args)-1] == "--help-all") {
+			t.Errorf("%q: flags that few need: %s", tt.args, rest)
+		}
 		for _, want := range tt.want {
 			if strings.Count(out.String(), want) != 1 && strings.HasPrefix(want, "--") {
 				t.Errorf("%q: got %d times %q, want once, in\n%s", tt.args, strings.Count(out.String(), want), want, &out)
