@@ -69,7 +69,7 @@ type shard[T any] struct {
 	stock  *stock[T] // the top of a stack
 	lists  [numClasses]list[T]
 	untold int64
-	_      [64]byte // neighbours are on other cache lines
+	_      [64]byte // neighbors are on other cache lines
 }
 
 // list is a stack of slabs of one class.

@@ -276,7 +276,7 @@ func left(o *Options, make func(o *Options) *Arena, end func(*Arena)) func() int
 		end(a)
 		discards.Wait()
 		discarded -= residentIn(slabs)
-		fmt.Println("discarded:", max(0, discarded)) // it grows where a neighbour has touched a huge page
+		fmt.Println("discarded:", max(0, discarded)) // it grows where a neighbor has touched a huge page
 		clear(slabs)
 		before := resident()
 		debug.FreeOSMemory()

@@ -161,8 +161,8 @@ var kinds = []kind{
 		func(v *enormous, seed uint64) bool { return *v.p == seed && v.data[8999] == byte(seed) }),
 }
 
-// modelled is an arena and what the model says it holds.
-type modelled struct {
+// modeled is an arena and what the model says it holds.
+type modeled struct {
 	*Arena
 	live []allocation
 }
@@ -178,7 +178,7 @@ func runProgram(b []byte) error {
 		return int(c)
 	}
 	var pool Pool
-	var arenas []*modelled
+	var arenas []*modeled
 	end := func(i int, f func(a *Arena)) error {
 		err := verify(arenas)
 		f(arenas[i].Arena)
@@ -196,7 +196,7 @@ func runProgram(b []byte) error {
 			case 2:
 				o.IdleBytes = 32 << 10
 			}
-			a := &modelled{}
+			a := &modeled{}
 			if op%3 == 0 {
 				a.Arena = pool.Get()
 			} else {
@@ -263,7 +263,7 @@ func runProgram(b []byte) error {
 
 // verify checks that all that is live has its content and that no two
 // allocations share memory.
-func verify(arenas []*modelled) error {
+func verify(arenas []*modeled) error {
 	var all []allocation
 	for _, a := range arenas {
 		all = append(all, a.live...)

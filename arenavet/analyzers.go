@@ -6,14 +6,14 @@ import (
 	"github.com/foliomem/folio/arenavet/internal/flow"
 )
 
-// Analyzers returns all analysers of the package.
+// Analyzers returns all analyzers of the package.
 func Analyzers() []*analysis.Analyzer {
 	return []*analysis.Analyzer{Use, Free, Escape, Append, Goroutine, Handle, Mapping, Finalizer, GCTune}
 }
 
 const manual = "https://github.com/foliomem/folio/blob/main/docs/arenavet.md#"
 
-// of makes the analyser that reports the findings of a category.
+// of makes the analyzer that reports the findings of a category.
 func of(c flow.Category, name, doc string) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:     name,

@@ -11,9 +11,9 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-// Each package of testdata has what its analyser must report, marked, among what it
+// Each package of testdata has what its analyzer must report, marked, among what it
 // must not.
-func TestAnalysers(t *testing.T) {
+func TestAnalyzers(t *testing.T) {
 	testenv.Long(t)
 	for _, tt := range []struct {
 		a    *analysis.Analyzer
@@ -42,7 +42,7 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-func TestAnalysersAreValid(t *testing.T) {
+func TestAnalyzersAreValid(t *testing.T) {
 	if err := analysis.Validate(Analyzers()); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAnalysersAreValid(t *testing.T) {
 	}
 }
 
-// Programs that come close to mistakes and are none, for all analysers that follow
+// Programs that come close to mistakes and are none, for all analyzers that follow
 // values.
 func TestNoFalseAlarms(t *testing.T) {
 	all := &analysis.Analyzer{

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// loaded is what analysers need of packages.
+// loaded is what analyzers need of packages.
 const loaded = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
 	packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
 
@@ -34,7 +34,7 @@ func TestCleanCode(t *testing.T) {
 		}
 		checked++
 		for _, f := range check(t, p) {
-			t.Errorf("%s: %s: %s", f.at, f.analyser, f.message)
+			t.Errorf("%s: %s: %s", f.at, f.analyzer, f.message)
 		}
 	}
 	if checked < 15 {
@@ -81,7 +81,7 @@ func TestGoArena(t *testing.T) {
 	got := check(t, s.with(t, file, strings.Replace(text, use, mistake, 1), extra))
 	found := map[string]bool{}
 	for _, f := range got {
-		found[f.analyser] = true
+		found[f.analyzer] = true
 	}
 	if !found[Use.Name] || !found[Free.Name] {
 		t.Errorf("a Free too early, and twice: %v", got)

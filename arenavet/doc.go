@@ -1,4 +1,4 @@
-// Package arenavet finds mistakes with arenas at compile time: analysers for Folio's
+// Package arenavet finds mistakes with arenas at compile time: analyzers for Folio's
 // package arena, for Go's experimental one, and for page and gctune.
 //
 //	folio vet ./...

@@ -18,7 +18,7 @@ import (
 // A seed is a mistake for a package of testdata/programs: a text archive with pairs of
 // old and new text.
 type seed struct {
-	file, analyser, message string
+	file, analyzer, message string
 	edits                   [][2]string
 }
 
@@ -30,7 +30,7 @@ func readSeed(t *testing.T, path string) (s seed) {
 		if k == "file" {
 			s.file = v
 		} else {
-			s.analyser, s.message = k, v
+			s.analyzer, s.message = k, v
 		}
 	}
 	for i := 0; i+1 < len(a.Files); i += 2 {
@@ -117,11 +117,11 @@ type importer func(path string) *types.Package
 func (f importer) Import(path string) (*types.Package, error) { return f(path), nil }
 
 type finding struct {
-	analyser, message string
+	analyzer, message string
 	at                token.Position
 }
 
-// check runs all analysers on one package, without facts of others.
+// check runs all analyzers on one package, without facts of others.
 func check(t *testing.T, p *packages.Package) (out []finding) {
 	t.Helper()
 	results := map[*analysis.Analyzer]any{}
@@ -189,10 +189,10 @@ func TestSeeds(t *testing.T) {
 					got := check(t, s.with(t, file, text, extra))
 					found := false
 					for _, f := range got {
-						found = found || f.analyser == seed.analyser && f.at.Line == line && strings.Contains(f.message, seed.message)
+						found = found || f.analyzer == seed.analyzer && f.at.Line == line && strings.Contains(f.message, seed.message)
 					}
 					if !found || len(got) > 2 {
-						t.Errorf("want %s in line %d: %s; got %v", seed.analyser, line, seed.message, got)
+						t.Errorf("want %s in line %d: %s; got %v", seed.analyzer, line, seed.message, got)
 					}
 				})
 			}

@@ -54,7 +54,7 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the GC and the program's own")
+	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak RSS, page faults, the GC and the program's own")
 	f.pages.add(fs)
 	redactFlag(fs, &f.redact)
 	return cmd

@@ -53,7 +53,7 @@ func sparse(tib int) {
 	}
 }
 
-// mapMany maps a file of the longest path so often that neighbours cannot be joined.
+// mapMany maps a file of the longest path so often that neighbors cannot be joined.
 func mapMany(n int) {
 	dir, err := os.MkdirTemp("", "folio-test-")
 	check(err)
@@ -69,7 +69,7 @@ func mapMany(n int) {
 	check(err)
 	check(f.Truncate(2 * int64(os.Getpagesize())))
 	for range n {
-		// The second page and then the first are not neighbours.
+		// The second page and then the first are not neighbors.
 		for _, at := range []int64{int64(os.Getpagesize()), 0} {
 			if _, err := unix.Mmap(int(f.Fd()), at, os.Getpagesize(), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE); err != nil {
 				n = 0

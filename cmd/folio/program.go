@@ -117,7 +117,7 @@ type session struct {
 }
 
 // begin checks everything that can be checked before anything is built, and opens the files.
-// byLatency makes the tail of the latency what is optimised, where nothing else was named.
+// byLatency makes the tail of the latency what is optimized, where nothing else was named.
 func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench output.File, more ...output.File) (err error) {
 	if err := m.parse(f); err != nil {
 		return misuse(err)

@@ -76,7 +76,7 @@ func TestVetWriter(t *testing.T) {
 	if err := v.flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "flag provided but not defined: -bogus\nRun 'go help vet' for details.\nRun 'folio vet --help' for the analysers, and -NAME to run one.\nlast"
+	want := "flag provided but not defined: -bogus\nRun 'go help vet' for details.\nRun 'folio vet --help' for the analyzers, and -NAME to run one.\nlast"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

@@ -41,16 +41,16 @@ func vetLong() string {
 that are not freed or freed twice, memory that outlives its arena, and so on.
 It checks code that uses Folio's package arena, Go's experimental one, package
 page and package gctune; other code it passes over quickly. docs/arenavet.md says
-what each analyser finds, and what it does not see.
+what each analyzer finds, and what it does not see.
 
 It runs go vet with folio as its tool, so the packages, build flags and flags of
 go vet can be given, and results are cached: -tags, -json, -c=2 for lines of
-context, -fix to apply the suggested fixes, -NAME for one analyser only,
+context, -fix to apply the suggested fixes, -NAME for one analyzer only,
 -NAME=false for all but one.
 
 Exit codes: 0 nothing found; 1 something found, or a package does not build.
 
-Analysers:
+Analyzers:
 `)
 	for _, a := range arenavet.Analyzers() {
 		summary, _, _ := strings.Cut(a.Doc, "\n")
@@ -134,7 +134,7 @@ func (v *vetWriter) flush() error {
 	v.line = v.line[:0]
 	switch {
 	case strings.HasPrefix(text, "Run '"+v.self+" help'"):
-		text = "Run 'folio vet --help' for the analysers, and -NAME to run one.\n"
+		text = "Run 'folio vet --help' for the analyzers, and -NAME to run one.\n"
 	case strings.HasPrefix(text, "Run '"+v.self+" -help'"):
 		return nil
 	}

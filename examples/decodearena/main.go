@@ -117,7 +117,7 @@ func example(n int) *order {
 		o.items = append(o.items, &item{
 			product:  productName(i * 7919 % products),
 			quantity: uint64(1 + i%3),
-			options:  []*option{{"colour", "dark green"}, {"gift wrap", "with a ribbon"}},
+			options:  []*option{{"color", "dark green"}, {"gift wrap", "with a ribbon"}},
 		})
 	}
 	return o

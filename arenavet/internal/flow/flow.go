@@ -1,5 +1,5 @@
 // Package flow follows arenas, and what is allocated from them, through the
-// functions of a package. It is what the analysers of package arenavet share.
+// functions of a package. It is what the analyzers of package arenavet share.
 //
 // A function is executed on what is known of its values (state.go), path by path;
 // where paths meet, what holds on both remains. So what is found to be dead is so
@@ -28,7 +28,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Category says which analyser a finding belongs to.
+// Category says which analyzer a finding belongs to.
 type Category string
 
 // The categories.
@@ -52,7 +52,7 @@ type Finding struct {
 // Findings is the result of the analyser.
 type Findings []Finding
 
-// Analyzer finds the mistakes of all categories; the analysers of package arenavet
+// Analyzer finds the mistakes of all categories; the analyzers of package arenavet
 // report those of one each.
 var Analyzer = &analysis.Analyzer{
 	Name:       "arenaflow",
@@ -73,7 +73,7 @@ func run(pass *analysis.Pass) (any, error) {
 	p.export()
 	p.exportFields()
 	for _, fn := range p.funcs {
-		p.analyse(fn, true)
+		p.analyze(fn, true)
 	}
 	slices.SortStableFunc(p.found, func(a, b Finding) int { return cmp.Compare(a.Pos, b.Pos) })
 	return p.found, nil
@@ -179,7 +179,7 @@ func (p *pkg) summarize() {
 	for round := range rounds {
 		changed := false
 		for _, fn := range slices.Backward(p.funcs) {
-			s := p.analyse(fn, false)
+			s := p.analyze(fn, false)
 			if !s.equal(p.sums[fn]) {
 				changed = true
 				if round == rounds-1 { // it does not settle: nothing is known

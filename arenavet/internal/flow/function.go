@@ -37,8 +37,8 @@ type function struct {
 	deferEnds map[identity]bool
 }
 
-// analyse executes a function. With report, mistakes are reported.
-func (p *pkg) analyse(fn *ssa.Function, report bool) *Summary {
+// analyze executes a function. With report, mistakes are reported.
+func (p *pkg) analyze(fn *ssa.Function, report bool) *Summary {
 	f := &function{
 		pkg: p, fn: fn, fields: map[place]*types.Var{}, kinds: map[identity]what{}, made: map[identity]ssa.Value{},
 		sum: new(Summary), ends: map[ssa.Instruction]bool{}, leaves: map[ssa.Instruction]bool{},

@@ -11,7 +11,7 @@
 // are clearly slower, or killed, after each round. The three best are in the
 // comparison itself, whose table has medians, and ratios by rounds with their
 // intervals; the best static of a round is the one of the three that is fastest in
-// all other rounds, so that chance favours nobody.
+// all other rounds, so that chance favors nobody.
 //
 // As root on a machine with cgroups of version 1 the limit is that of a cgroup,
 // made for each process and removed again, and a process that exceeds it is

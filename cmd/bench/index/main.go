@@ -9,7 +9,7 @@
 // each process. Mode compare runs it within a memory limit: as it is, with package auto and
 // no setting, and built with heap-hugepages at each GOGC, GOMEMLIMIT being 96% of the
 // limit. The best of the latter in a round is the one that is fastest in all other rounds,
-// so that chance favours nobody. The limit is that of a cgroup, which needs what
+// so that chance favors nobody. The limit is that of a cgroup, which needs what
 // folio run --cgroup-memory needs.
 //
 // Mode parts has the two halves of package auto as well, each without the other: the tuner

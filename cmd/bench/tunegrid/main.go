@@ -167,7 +167,7 @@ func (s setting) trial() (out trial.Setting) {
 	return out
 }
 
-// cost is what is optimised, of one sample.
+// cost is what is optimized, of one sample.
 func (f *found) cost(s *trial.Sample) float64 {
 	if f.Metric.Name == metric.Bench {
 		v, _ := metric.BenchMean(s.Metrics, f.Metric.Benchmarks)

@@ -99,7 +99,7 @@ func (o *Outcome) memory(base, a *ArmResult) string {
 		parts = append(parts, f+" of its page faults")
 	}
 	if m := o.part(base, a, "peak_rss_bytes"); m != "" {
-		parts = append(parts, m+" of its peak memory")
+		parts = append(parts, m+" of its peak RSS")
 	}
 	if len(parts) == 0 {
 		return ""

@@ -84,19 +84,19 @@ func TestArenasMeaning(t *testing.T) {
 			"goarena": row(12, 20, 1e6, 600, 0), "folio": row(2, 3, 1000, 150, 0.9),
 			"folio-base": row(3, 4, 66e3, 150, 0), "folio-keep": row(1.9, 3, 1000, 450, 0.9),
 		}, []string{
-			"Binary trees: Folio's arenas take 2.005s, new 16.04s: 8.00x as fast, in 10.0% of the CPU time, with 1.0% of its page faults and 50.0% of its peak memory.",
+			"Binary trees: Folio's arenas take 2.005s, new 16.04s: 8.00x as fast, in 10.0% of the CPU time, with 1.0% of its page faults and 50.0% of its peak RSS.",
 			"Their huge pages make them 1.50x as fast, with 1.5% of the faults; measured, 90.0% of the process's memory was huge.",
 			"Without early release they are 1.05x as fast, and the peak is 450.0MiB instead of 150.0MiB.",
-			"Without a change to the program, GOGC=800 is 2.00x as fast as new, with 100.0% of its page faults and 300.0% of its peak memory; Folio's arenas are 4.00x as fast as that.",
-			"The arenas of Go's experiment are 1.33x as fast as new, with 1000.0% of its page faults and 200.0% of its peak memory; Folio's are 6.00x as fast as they are.",
+			"Without a change to the program, GOGC=800 is 2.00x as fast as new, with 100.0% of its page faults and 300.0% of its peak RSS; Folio's arenas are 4.00x as fast as that.",
+			"The arenas of Go's experiment are 1.33x as fast as new, with 1000.0% of its page faults and 200.0% of its peak RSS; Folio's are 6.00x as fast as they are.",
 		}},
 		{"no gain", 6, map[string]map[string]float64{
 			"new": row(2, 3, 1000, 100, 0), "gogc-off": row(2.2, 3, 1000, 100, 0), "folio": row(2, 3, 1000, 100, 0),
 			"folio-base": row(2, 3, 1000, 100, 0),
 		}, []string{
-			"Binary trees: Folio's arenas take 2.005s, new 2.005s, with 100.0% of its page faults and 100.0% of its peak memory.",
+			"Binary trees: Folio's arenas take 2.005s, new 2.005s, with 100.0% of its page faults and 100.0% of its peak RSS.",
 			"They asked for huge pages and got next to none: 0.0% of the process's memory was huge.",
-			"Without a change to the program, GOGC=off and GOMEMLIMIT=512MiB is 0.91x as fast as new, with 100.0% of its page faults and 100.0% of its peak memory; Folio's arenas are 1.10x as fast as that.",
+			"Without a change to the program, GOGC=off and GOMEMLIMIT=512MiB is 0.91x as fast as new, with 100.0% of its page faults and 100.0% of its peak RSS; Folio's arenas are 1.10x as fast as that.",
 			"Undecided by 6 runs an arm: folio against new (1.00x); folio against new, cpu (1.00x); folio against folio-base (1.00x).",
 		}},
 		{"one round", 1, map[string]map[string]float64{

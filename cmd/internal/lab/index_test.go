@@ -125,11 +125,11 @@ func TestIndexMeaning(t *testing.T) {
 			"all-gogc-400": row(4, 5e3, 801, 0.1, 0.9), "all-auto": row(4, 5e3, 1600, 0.1, 0.9),
 		}, []string{
 			"Stock takes in 100 documents/s, with a peak of 400.0MiB.",
-			"heap-hugepages: 1.25x the documents/s, with 5.0% of its page faults and 101.0% of its peak memory.",
-			"auto: 1.67x the documents/s, with 300.0% of its page faults and 300.0% of its peak memory.",
-			"GOGC alone, the best value within 2 times the memory being 300: 1.25x the documents/s, with 150.0% of its page faults and 175.0% of its peak memory.",
-			"All together, with no change to the program, the best value within 2 times the memory being 300: 2.00x the documents/s, with 5.0% of its page faults and 200.0% of its peak memory.",
-			"The patches and package auto, which chooses GOGC itself: 2.50x the documents/s, with 5.0% of its page faults and 400.0% of its peak memory.",
+			"heap-hugepages: 1.25x the documents/s, with 5.0% of its page faults and 101.0% of its peak RSS.",
+			"auto: 1.67x the documents/s, with 300.0% of its page faults and 300.0% of its peak RSS.",
+			"GOGC alone, the best value within 2 times the memory being 300: 1.25x the documents/s, with 150.0% of its page faults and 175.0% of its peak RSS.",
+			"All together, with no change to the program, the best value within 2 times the memory being 300: 2.00x the documents/s, with 5.0% of its page faults and 200.0% of its peak RSS.",
+			"The patches and package auto, which chooses GOGC itself: 2.50x the documents/s, with 5.0% of its page faults and 400.0% of its peak RSS.",
 			"Patched, but turned off, it takes 100.0% of stock's time and has 101.0% of its page faults: no difference that these rounds show (p=1.000).",
 		}},
 		{"two rounds", 2, map[string]map[string]float64{"stock": row(10, 100, 400, 0.25, 0.5)}, []string{

@@ -65,7 +65,7 @@ type Arm struct {
 	Left    *tune.Left      `json:"left_early,omitempty"` // of a search: what is known of it
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"` // of the final's samples, where it was in it
-	// Measured is what was optimised in those samples, as it was measured: what a search
+	// Measured is what was optimized in those samples, as it was measured: what a search
 	// compares is in Final. nil where nothing counts.
 	Measured *Interval `json:"measured,omitempty"`
 	// Load is the loads of those samples together; nil where folio put none on them.
@@ -307,7 +307,7 @@ func texts(errs []error) (out []string) {
 	return out
 }
 
-// Summarize summarises the samples that count.
+// Summarize summarizes the samples that count.
 func Summarize(samples []*trial.Sample) Summary {
 	out := Summary{Figures: make(map[string]Interval), Pooled: make(map[string]Pooled), Metrics: make(map[string]Interval)}
 	for _, f := range trial.Figures {

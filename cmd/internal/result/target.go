@@ -8,7 +8,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 )
 
-// A Target is what was optimised.
+// A Target is what was optimized.
 type Target struct {
 	Name       string   `json:"name" redact:"keep"`
 	Pattern    string   `json:"pattern,omitempty" redact:"blank"`
@@ -36,7 +36,7 @@ func (t *Target) OfLoad() bool {
 	return t != nil && t.Pattern == "" && metric.IsOfLoad(t.Name)
 }
 
-// Value returns what was optimised in a sample, as the user knows it; wall time
+// Value returns what was optimized in a sample, as the user knows it; wall time
 // where nothing was named.
 func (t *Target) Value(s *trial.Sample) (float64, bool) {
 	switch {
@@ -55,7 +55,7 @@ func (t *Target) Value(s *trial.Sample) (float64, bool) {
 	return v, ok
 }
 
-// Measured summarises what was optimised in samples; nil where none has it.
+// Measured summarizes what was optimized in samples; nil where none has it.
 func (t *Target) Measured(samples []*trial.Sample) *Interval {
 	var values []float64
 	for _, s := range samples {

@@ -8,7 +8,7 @@ import (
 )
 
 // Cycles are GC cycles over time, in columns with an entry each; where there are too many,
-// neighbours share one. When a cycle ended and its pause are known of all. What else there is
+// neighbors share one. When a cycle ended and its pause are known of all. What else there is
 // is known of those that were seen as they ran, or as the last one; of others it is 0.
 type Cycles struct {
 	Seconds []float64 `json:"seconds"`          // when the cycle ended
@@ -61,7 +61,7 @@ func momentsOf(s gccount.Step) (out []moment) {
 	return out
 }
 
-// with puts two neighbours together, at the time of the first.
+// with puts two neighbors together, at the time of the first.
 func (m moment) with(o moment) moment {
 	return moment{at: m.at, clock: max(m.clock, o.clock), pause: max(m.pause, o.pause), start: max(m.start, o.start), end: max(m.end, o.end),
 		live: max(m.live, o.live), goal: max(m.goal, o.goal), assist: m.assist + o.assist, background: m.background + o.background}

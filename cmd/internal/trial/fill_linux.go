@@ -142,7 +142,7 @@ func fillMetrics(out *Sample, spec *metric.Spec, from []*metric.Collector) {
 	}
 }
 
-// has says whether the sample has what is to be optimised.
+// has says whether the sample has what is to be optimized.
 func (s *Sample) has(spec *metric.Spec) bool {
 	switch {
 	case spec.Pattern != nil:

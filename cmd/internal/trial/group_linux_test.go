@@ -212,7 +212,7 @@ func TestNoGroupIsLeft(t *testing.T) {
 	parent := limited(t, 512*mib, 2)
 	p := withGroup(shell("echo ready; setsid sleep 1000 & sleep 1000"), parent)
 	if _, err := runUntil(t, p); err == nil {
-		t.Error("it was not cancelled")
+		t.Error("it was not canceled")
 	}
 	checkNoGroups(t, os.Getpid())
 	p = withGroup(shell("sleep 1000"), parent)

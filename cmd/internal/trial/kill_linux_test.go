@@ -83,7 +83,7 @@ func TestForkBomb(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-	t.Run("cancelled", func(t *testing.T) {
+	t.Run("canceled", func(t *testing.T) {
 		testenv.Long(t)
 		if _, err := runUntil(t, shell(forkBomb+"echo ready; f 5")); !errors.Is(err, context.Canceled) {
 			t.Error(err)

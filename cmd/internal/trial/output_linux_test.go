@@ -269,7 +269,7 @@ func TestOutputIsCompleteWhenRunReturns(t *testing.T) {
 	p := shell("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; echo ready; exec sleep 1000")
 	_, err := runUntil(t, p)
 	if err == nil {
-		t.Fatal("no error of a trial that was cancelled")
+		t.Fatal("no error of a trial that was canceled")
 	}
 	// Without the lock of the writer: the race detector says if one still writes.
 	out := p.Stdout.(*trigger).seen.String()

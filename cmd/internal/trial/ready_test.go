@@ -109,10 +109,10 @@ func TestReadyWait(t *testing.T) {
 	if err := r.wait(ctx, time.Minute, gone); !errors.Is(err, errGone) {
 		t.Errorf("the server ended: %v", err)
 	}
-	cancelled, cancel := context.WithCancel(ctx)
+	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := r.wait(cancelled, time.Minute, never); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	if err := r.wait(canceled, time.Minute, never); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 
 	free, err := ParseReady("tcp:127.0.0.1:" + freePort(t))

@@ -228,7 +228,7 @@ func TestCancelStopsTheRound(t *testing.T) {
 		t.Errorf("%d trials, %d samples; want 2 of each", len(r.calls), total)
 	}
 	if _, err := s.Warmup(ctx, as); !errors.Is(err, context.Canceled) || len(r.calls) != 2 {
-		t.Errorf("a cancelled warm-up ran: %v, %d trials", err, len(r.calls))
+		t.Errorf("a canceled warm-up ran: %v, %d trials", err, len(r.calls))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A Series is what a trial was doing over time: its memory, GC cycles, page faults. Times are seconds since the
-// program was started, sizes bytes. Where more was seen than it holds, neighbours were put
+// program was started, sizes bytes. Where more was seen than it holds, neighbors were put
 // together: the largest of each stays.
 type Series struct {
 	RSS  Track `json:"rss"`  // of all processes together
@@ -28,7 +28,7 @@ type Series struct {
 
 	mu     sync.Mutex
 	cycles []moment // by CLOCK_MONOTONIC
-	cut    int      // how often neighbours were put together
+	cut    int      // how often neighbors were put together
 }
 
 // A Track is one figure over time.
@@ -61,7 +61,7 @@ func (t *Track) add(at time.Duration, bytes uint64) {
 	t.pending = 1
 }
 
-// halve puts neighbours together.
+// halve puts neighbors together.
 func (t *Track) halve() {
 	n := len(t.Bytes) / 2
 	for i := range n {

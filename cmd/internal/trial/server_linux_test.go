@@ -256,7 +256,7 @@ func TestServerThatDoesNotStop(t *testing.T) {
 	}
 }
 
-func TestServerIsCancelled(t *testing.T) {
+func TestServerIsCanceled(t *testing.T) {
 	testenv.Long(t)
 	// Before it answers.
 	if s, err := runUntilText(t, server(t, 1, "deaf", "child"), "prepared"); s != nil || !errors.Is(err, context.Canceled) {

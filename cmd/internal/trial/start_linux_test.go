@@ -118,7 +118,7 @@ func TestOtherErrorsBeforeTheStart(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeTheStart(t *testing.T) {
+func TestCanceledBeforeTheStart(t *testing.T) {
 	if testenv.Apart(t) {
 		return
 	}

@@ -70,7 +70,7 @@ func join(to []page.Range, v procmem.VMA) []page.Range {
 	return append(to, page.Range{Start: uintptr(v.Start), End: uintptr(v.End)})
 }
 
-// A Region is a run of neighbouring mappings that can be parts of a heap.
+// A Region is a run of neighboring mappings that can be parts of a heap.
 type Region struct {
 	start, end uint64
 	Used       []page.Range // ascending
@@ -109,7 +109,7 @@ func (r Region) Whole() bool {
 // the kernel puts mappings that have no address in mind. That distance is
 // what tells them from the arenas of glibc's malloc, which have the same size.
 //
-// Without randomisation the runtime begins at 0xc000000000, or 0x4000000000 on arm64, and
+// Without randomization the runtime begins at 0xc000000000, or 0x4000000000 on arm64, and
 // the race detector wants it there. A heap that is found there is the only one.
 func Shaped(vmas []procmem.VMA) []page.Range {
 	if len(vmas) == 0 {

@@ -32,7 +32,7 @@ func TestShapes(t *testing.T) {
 		vmas []procmem.VMA
 		want []page.Range
 	}{
-		{"randomised, begins within an arena", []procmem.VMA{
+		{"randomized, begins within an arena", []procmem.VMA{
 			anon(random, random+24*mib, false, ""), anon(random+24*mib, random+132*mib, true, ""), anon(random+132*mib, random+192*mib, false, ""),
 		}, []page.Range{{Start: random + 24*mib, End: random + 132*mib}}},
 		{"parts with other flags are one", []procmem.VMA{

@@ -188,7 +188,7 @@ func TestRefused(t *testing.T) {
 			want: "make a cgroup for the program: mkdir /sys/fs/cgroup/scope: read-only file system" + alone},
 		{name: "no controller", controllers: "memory pids", in: []int{os.Getpid()}, systemd: true,
 			want: "make a cgroup for the program: ROOT/sys/fs/cgroup/scope may not use the controllers cpu" + systemd},
-		{name: "a neighbour", controllers: "cpu memory", in: []int{os.Getpid(), 1}, systemd: true,
+		{name: "a neighbor", controllers: "cpu memory", in: []int{os.Getpid(), 1}, systemd: true,
 			want: "make a cgroup for the program: another process (1) is in ROOT/sys/fs/cgroup/scope, which must be folio's alone" + systemd},
 		{name: "not turned on", controllers: "cpu memory", in: []int{os.Getpid()}, broken: "write scope/cgroup.subtree_control", err: syscall.EBUSY, systemd: true,
 			want: "make a cgroup for the program: turn the memory controller on: write /sys/fs/cgroup/scope/cgroup.subtree_control: device or resource busy" + systemd},

@@ -155,7 +155,7 @@ func unmap(s system, r Range) error {
 }
 
 // explainUnmap says why memory could not be unmapped: taking a part out of a
-// mapping makes two of it, and the kernel joins neighbours of one kind.
+// mapping makes two of it, and the kernel joins neighbors of one kind.
 func explainUnmap(s system, err error) error {
 	if errors.Is(err, unix.ENOMEM) {
 		if cause := tooManyMappings(s); cause != "" {

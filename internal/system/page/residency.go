@@ -9,7 +9,7 @@ type ResidencyOptions struct {
 	// faults in nothing new, unless the memory is released at the same moment: that
 	// may then leave a zero page. Default: not.
 	Touched bool
-	// Runs, if not nil, is called with the base pages that are resident: neighbours in as
+	// Runs, if not nil, is called with the base pages that are resident: neighbors in as
 	// few ranges as they are found in, ascending. It takes no memory, as Windows does.
 	// Default: none.
 	Runs func(Range)

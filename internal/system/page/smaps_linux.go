@@ -10,7 +10,7 @@ import (
 )
 
 // area is what smaps says of one mapping of the process, as the kernel divides
-// its address space: neighbours of one kind are one.
+// its address space: neighbors of one kind are one.
 type area struct {
 	Range
 	anonymous bool   // private, and no file

@@ -19,7 +19,7 @@ func parseMaps(pid int, text io.Reader) []Mapping {
 	for len(out) < input.MaxMappings && names <= input.MaxMappingNames {
 		line, err := in.ReadSlice('\n')
 		if m, ok := parseMapsLine(string(bytes.TrimSuffix(line, []byte{'\n'}))); ok && m.Exec {
-			if m.Path != last { // neighbours often have the same
+			if m.Path != last { // neighbors often have the same
 				last = strings.Clone(m.Path)
 				names += len(last)
 			}

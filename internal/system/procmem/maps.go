@@ -14,7 +14,7 @@ import (
 )
 
 // VMA is one line of /proc/PID/maps: a mapping as the kernel divides the
-// address space. Neighbours of one kind are one. See proc_pid_maps(5).
+// address space. Neighbors of one kind are one. See proc_pid_maps(5).
 type VMA struct {
 	Start, End        uint64
 	Read, Write, Exec bool
@@ -98,7 +98,7 @@ func lines(r io.Reader) *bufio.Scanner {
 }
 
 // bounded counts mappings, and keeps their names apart from the lines that they came
-// in: neighbours often have the same.
+// in: neighbors often have the same.
 type bounded struct {
 	count, names int
 	last         string

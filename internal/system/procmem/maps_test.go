@@ -62,7 +62,7 @@ func TestMapsOfThisProcess(t *testing.T) {
 	for i, v := range vmas {
 		found = found || v.Name == exe && v.Exec && !v.Anonymous()
 		if i > 0 && v.Start < vmas[i-1].End {
-			t.Errorf("%+v overlaps its neighbour", v)
+			t.Errorf("%+v overlaps its neighbor", v)
 		}
 	}
 	if !found {

@@ -408,7 +408,7 @@ func TestGroupErrors(t *testing.T) {
 }
 
 // Whatever is waited for, a wait ends with its context, and another one can follow.
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	watch, err := Process(procmem.New(""), os.Getpid())
 	if err != nil {
 		testenv.Missing(t, "%v", err)

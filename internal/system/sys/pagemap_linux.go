@@ -96,7 +96,7 @@ func (p *Pagemap) Close() error { return unix.Close(p.fd) }
 // Scan lists the pages of [start, end) that are present or swapped, up to as
 // many regions as into holds, and returns how many it wrote and where to go on:
 // end when it is done. It goes in pieces, so that a process that maps memory does not wait
-// for long: neighbours can be of one category. Holes and what is not mapped are passed over.
+// for long: neighbors can be of one category. Holes and what is not mapped are passed over.
 // Needs kernel 6.7 (ENOTTY before). into must be on the heap, or otherwise not move.
 func (p *Pagemap) Scan(start, end uintptr, into []Region) (n int, next uintptr, err error) {
 	return p.scan(start, end, into, Present|Swapped|ZeroPage|Huge) // others cost the kernel more

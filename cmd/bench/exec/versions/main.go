@@ -119,7 +119,7 @@ func check(ctx context.Context, release string, m mode, program string, only boo
 		return row, err
 	}
 	if p, err := codepatch.Open(copied); err != nil || !p.Applied {
-		return row, fmt.Errorf("the copy is not recognised: %v", err)
+		return row, fmt.Errorf("the copy is not recognized: %v", err)
 	}
 	if m.arch == "arm64" && m.name == "race" {
 		return [3]string{"yes", "not run: the race detector needs a real CPU"}, nil

@@ -53,11 +53,11 @@ func newProfile(id uint64) *feed.Profile {
 }
 
 func newItem(id uint64) *feed.Item {
-	return &feed.Item{Id: id, Title: fmt.Sprintf("Item %d, in several colours and sizes", id),
+	return &feed.Item{Id: id, Title: fmt.Sprintf("Item %d, in several colors and sizes", id),
 		Url:        fmt.Sprintf("https://shop.example.com/items/%d?ref=feed", id),
 		Price:      &feed.Price{Currency: "EUR", Units: int64(id % 500), Nanos: 990_000_000},
 		Categories: []string{category(id), category(id / categories)},
-		Attributes: map[string]string{"colour": fmt.Sprint("colour-", id%30), "size": fmt.Sprint(id % 12), "brand": fmt.Sprintf("brand-%d", id%900)}}
+		Attributes: map[string]string{"color": fmt.Sprint("color-", id%30), "size": fmt.Sprint(id % 12), "brand": fmt.Sprintf("brand-%d", id%900)}}
 }
 
 // body is the message of every request.

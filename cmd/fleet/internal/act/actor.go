@@ -26,8 +26,8 @@ const (
 // Reasons are all of them.
 var Reasons = []string{Pressure, Available, Headroom, Failed}
 
-// Labelled knows the labels of pods: a directory of package kube.
-type Labelled interface {
+// Labeled knows the labels of pods: a directory of package kube.
+type Labeled interface {
 	Label(uid, container, label string) (string, bool)
 }
 
@@ -48,7 +48,7 @@ type Work struct {
 type Actor struct {
 	Policy  Policy
 	Node    *node.Node
-	Labels  Labelled
+	Labels  Labeled
 	FS      procmem.FS
 	Cgroups *cgroups.Root
 	Log     *slog.Logger
@@ -68,7 +68,7 @@ type Actor struct {
 }
 
 // New makes an actor.
-func New(p Policy, n *node.Node, labels Labelled, groups *cgroups.Root, log *slog.Logger) *Actor {
+func New(p Policy, n *node.Node, labels Labeled, groups *cgroups.Root, log *slog.Logger) *Actor {
 	system := inspect.New()
 	return &Actor{
 		Policy: p, Node: n, Labels: labels, FS: procmem.New(""), Cgroups: groups, Log: log, Now: time.Now, settle: 2 * time.Second,

@@ -22,7 +22,7 @@ func (n *Node) Running() (out []Running) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, g := range n.groups {
-		if !g.labelled || g.labels.Pod == "" {
+		if !g.labeled || g.labels.Pod == "" {
 			continue
 		}
 		for p := range g.processes {

@@ -43,9 +43,9 @@ type group struct {
 	last      time.Time // when its last process ended
 	processes map[*Process]bool
 
-	labels   Labels
-	labelled bool // labels are those that metrics have
-	final    bool // and stay
+	labels  Labels
+	labeled bool // labels are those that metrics have
+	final   bool // and stay
 
 	cgroup   cgroups.Dir
 	found    bool
@@ -96,8 +96,8 @@ func (n *Node) name(now time.Time) {
 		if !g.final {
 			n.label(g, now)
 		}
-		if len(g.processes) == 0 && (g.labelled || now.Sub(g.last) > unnamed) {
-			if !g.labelled {
+		if len(g.processes) == 0 && (g.labeled || now.Sub(g.last) > unnamed) {
+			if !g.labeled {
 				g.labels = n.room(n.fallback(g))
 			}
 			n.bury(g, now)
@@ -124,31 +124,31 @@ func (n *Node) name(now time.Time) {
 // label asks for the names of a group.
 func (n *Node) label(g *group, now time.Time) {
 	if g.id.Container == "" && g.id.UID == "" {
-		g.labels, g.labelled, g.final = Labels{Container: metrics.OutsideHost}, true, true
+		g.labels, g.labeled, g.final = Labels{Container: metrics.OutsideHost}, true, true
 		return
 	}
 	if g.id.UID == outside {
-		g.labels, g.labelled, g.final = Labels{Container: metrics.OutsideContainer}, true, true
+		g.labels, g.labeled, g.final = Labels{Container: metrics.OutsideContainer}, true, true
 		return
 	}
 	if n.Pods != nil {
 		name, ok := n.Pods.Find(g.id.UID, g.id.Container)
 		switch {
 		case ok:
-			if g.labelled && g.labels == n.overflow() {
+			if g.labeled && g.labels == n.overflow() {
 				g.final = true
 				return // once among those without room, always
 			}
-			g.labels, g.labelled, g.final = n.room(Labels{clean(name.Namespace), clean(name.Pod), clean(name.Container)}), true, true
+			g.labels, g.labeled, g.final = n.room(Labels{clean(name.Namespace), clean(name.Pod), clean(name.Container)}), true, true
 			return
-		case g.labelled, now.Sub(g.born) < unnamed && len(g.processes) > 0:
+		case g.labeled, now.Sub(g.born) < unnamed && len(g.processes) > 0:
 			return
 		case g.id.UID == "" && n.Pods.Synced():
-			g.labels, g.labelled, g.final = Labels{Container: metrics.OutsideContainer}, true, true
+			g.labels, g.labeled, g.final = Labels{Container: metrics.OutsideContainer}, true, true
 			return
 		}
 	}
-	g.labels, g.labelled, g.final = n.room(n.fallback(g)), true, n.Pods == nil
+	g.labels, g.labeled, g.final = n.room(n.fallback(g)), true, n.Pods == nil
 }
 
 // fallback are the labels of a container that nobody names.
@@ -171,7 +171,7 @@ func (n *Node) room(l Labels) Labels {
 		have[l] = true
 	}
 	for _, g := range n.groups {
-		if g.labelled {
+		if g.labeled {
 			have[g.labels] = true
 		}
 	}
@@ -186,7 +186,7 @@ func (n *Node) room(l Labels) Labels {
 
 func (n *Node) live(l Labels) bool {
 	for _, g := range n.groups {
-		if g.labelled && g.labels == l {
+		if g.labeled && g.labels == l {
 			return true
 		}
 	}

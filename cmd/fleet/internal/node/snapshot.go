@@ -53,7 +53,7 @@ func (n *Node) Snapshot() *Snapshot {
 		at(l).w.Counters.add(&p.Counters)
 	}
 	for _, g := range n.groups {
-		if !g.labelled {
+		if !g.labeled {
 			continue
 		}
 		m := at(g.labels)

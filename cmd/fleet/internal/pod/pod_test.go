@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 		{"kind", "0::/docker/" + other + "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + under + ".slice/cri-containerd-" + id + ".scope\n", ID{uid, id}},
 		{"k3d, cgroupfs", "0::/docker/" + other + "/kubepods/burstable/pod" + uid + "/" + id + "\n", ID{uid, id}},
 		{"another cgroup namespace", "0::/../../kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id + ".scope\n", ID{uid, id}},
-		{"a neighbour in the same pod", "0::/../cri-containerd-" + id + ".scope\n", ID{"", id}},
+		{"a neighbor in the same pod", "0::/../cri-containerd-" + id + ".scope\n", ID{"", id}},
 		{"a static pod", "0::/kubepods/burstable/pod" + static + "/" + id + "\n", ID{static, id}},
 		{"a cgroup of the container's own", "0::/kubepods/pod" + uid + "/" + id + "/inner/" + other + "\n", ID{uid, id}},
 		{"docker without Kubernetes", "0::/system.slice/docker-" + id + ".scope\n", ID{"", id}},

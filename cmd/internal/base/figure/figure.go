@@ -74,7 +74,7 @@ func (f Figure) Format(v float64) string { return f.Kind.Format(v) }
 
 // All are the figures in the order of the samples in JSON.
 var All = []Figure{
-	{Key: "wall_seconds", Unit: "sec/op", Kind: Seconds, Label: "wall clock", Short: "wall", Main: true},
+	{Key: "wall_seconds", Unit: "sec/op", Kind: Seconds, Label: "wall time", Short: "wall", Main: true},
 	{Key: "user_seconds", Unit: "user-sec/op", Kind: Seconds, Label: "user time", Short: "user"},
 	{Key: "sys_seconds", Unit: "sys-sec/op", Kind: Seconds, Label: "system time", Short: "system"},
 	{Key: "cpu_seconds", Unit: "cpu-sec/op", Kind: Seconds, Label: "CPU time", Short: "cpu", Main: true},

@@ -59,9 +59,9 @@ func newPaired(d []float64) Paired {
 	p.Ratio = math.Exp(middle(p.walsh))
 	p.P = signedRank(d)
 	slices.Sort(d)
-	centre := middle(d)
+	center := middle(d)
 	for i := range d {
-		d[i] = math.Abs(d[i] - centre)
+		d[i] = math.Abs(d[i] - center)
 	}
 	p.Noise = 1.4826 * medianOf(d)
 	return p

@@ -1,8 +1,8 @@
-// Package stat summarises and compares repeated measurements.
+// Package stat summarizes and compares repeated measurements.
 //
 // It is a thin layer over golang.org/x/perf/benchmath and makes one choice for
 // the whole of Folio: nothing is assumed about the distribution of a
-// measurement. The centre is the median, the interval is the one that order
+// measurement. The center is the median, the interval is the one that order
 // statistics give, and two arms are compared with the Mann-Whitney U test.
 // Timings on a shared machine are skewed and have outliers; means and standard
 // deviations mislead there.
@@ -23,7 +23,7 @@ const Confidence = 0.95
 // p-value of Alpha or more is printed as "~", undecided.
 const Alpha = 0.05
 
-// A Summary is the centre of a sample and how well it is known.
+// A Summary is the center of a sample and how well it is known.
 type Summary struct {
 	N      int     // measurements
 	Median float64 // NaN when N is 0
@@ -124,7 +124,7 @@ func (c Comparison) Delta() string {
 	return unit.Change(c.Ratio)
 }
 
-// PairedRatio summarises values[i]/base[i]. Pairs measured close in time share
+// PairedRatio summarizes values[i]/base[i]. Pairs measured close in time share
 // the machine's mood, so their ratio holds when its speed drifts.
 func PairedRatio(base, values []float64) Summary {
 	ratios := make([]float64, 0, len(base))

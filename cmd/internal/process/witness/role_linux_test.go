@@ -50,7 +50,7 @@ func init() {
 		"fails":     playFails,
 		"memfd":     playMemfd,
 		"at":        playAt,
-		"signalled": playSignalled,
+		"signaled":  playSignaled,
 		"traced":    playTraced,
 		"nested":    playNested,
 		"denied":    playDenied,
@@ -155,8 +155,8 @@ func execveat(dir int, path string, flags int, argv ...string) error {
 	return e
 }
 
-// playSignalled gets signals until it has ended.
-func playSignalled([]string) error {
+// playSignaled gets signals until it has ended.
+func playSignaled([]string) error {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGUSR1)
 	return exitCode(5)

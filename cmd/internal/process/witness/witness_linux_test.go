@@ -196,7 +196,7 @@ func TestSignalsWhileItWaits(t *testing.T) {
 				_ = unix.Kill(e.PID, unix.SIGUSR1)
 				time.Sleep(time.Millisecond)
 			}
-		}}, self(t), "role:signalled")
+		}}, self(t), "role:signaled")
 		if n != 1 || r.ws.ExitStatus() != 5 {
 			t.Errorf("%d exits, %v", n, r.ws)
 		}

@@ -374,7 +374,7 @@ func (p *Plan) downloads() (out []string) {
 	return out
 }
 
-// What builds take, as measured: of a package on average, compiled with optimisation.
+// What builds take, as measured: of a package on average, compiled with optimization.
 const (
 	bytesPerPackage   = 700 << 10 // in GOCACHE
 	programPerPackage = 100 << 10

@@ -156,7 +156,7 @@ func TestCopyIsTheProgramWithThePatch(t *testing.T) {
 	}
 	p, err := Open(out)
 	if err != nil || !p.Applied {
-		t.Errorf("the copy is not recognised: %v", err)
+		t.Errorf("the copy is not recognized: %v", err)
 	}
 	var refused *RefusedError
 	if _, err := Copy(out, out+"2"); !errors.As(err, &refused) || refused.Kind != Patched {

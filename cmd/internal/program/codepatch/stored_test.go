@@ -77,7 +77,7 @@ func TestEveryRelease(t *testing.T) {
 			changed(p, patch.Edits, false)
 			again, err := Find(p)
 			if err != nil || !again.Applied {
-				t.Fatalf("patched, it is not recognised: %v", err)
+				t.Fatalf("patched, it is not recognized: %v", err)
 			}
 			if !slices.EqualFunc(again.Edits, patch.Edits, func(a, b Edit) bool {
 				return a.Address == b.Address && a.Offset == b.Offset && bytes.Equal(a.Old, b.Old) && bytes.Equal(a.New, b.New)

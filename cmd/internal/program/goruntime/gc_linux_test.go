@@ -135,7 +135,7 @@ func TestGCExperiments(t *testing.T) {
 		args, env     []string
 	}{
 		{"race", "", []string{"-race"}, []string{"CGO_ENABLED=1"}},
-		{"no optimisation", "", []string{"-gcflags=all=-N -l"}, nil},
+		{"no optimization", "", []string{"-gcflags=all=-N -l"}, nil},
 		{"nogreenteagc", "", nil, []string{"GOEXPERIMENT=nogreenteagc"}},
 		{"greenteagc", "go1.25.5", nil, []string{"GOEXPERIMENT=greenteagc"}},
 		{"nosizespecializedmalloc", "go1.27.4", nil, []string{"GOEXPERIMENT=nosizespecializedmalloc"}},

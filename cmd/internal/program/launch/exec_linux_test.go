@@ -194,13 +194,13 @@ func TestSignalsWhileLaunching(t *testing.T) {
 		delay := time.Duration(i) * 21 * time.Millisecond / time.Duration(delays)
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGSTOP, syscall.SIGTSTP} {
 			for _, group := range []bool{false, true} {
-				signalled(t, s, delay, group)
+				signaled(t, s, delay, group)
 			}
 		}
 	}
 }
 
-func signalled(t *testing.T, s syscall.Signal, delay time.Duration, group bool) {
+func signaled(t *testing.T, s syscall.Signal, delay time.Duration, group bool) {
 	t.Helper()
 	cmd := exec.Command(self(t), launched(t, "role:sum", "32")[1:]...)
 	cmd.Env = append(os.Environ(), isChild+"=1")

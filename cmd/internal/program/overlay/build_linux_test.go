@@ -265,6 +265,6 @@ func TestBuildErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Build(ctx, BuildOptions{Package: ".", Out: out}); err == nil {
-		t.Error("built though it was cancelled")
+		t.Error("built though it was canceled")
 	}
 }

@@ -140,7 +140,7 @@ func (f *File) Doubt() string {
 // running program the offset is the address minus the mapping's start plus the
 // mapping's offset.
 func (f *File) Address(fileOffset uint64) (uint64, bool) {
-	// Neighbouring parts share the page in which one ends and the other starts;
+	// Neighboring parts share the page in which one ends and the other starts;
 	// what is executed is in the part with code.
 	for _, p := range f.loads(elf.PF_X, elf.PF_R, elf.PF_W) {
 		if fileOffset >= p.Off && fileOffset-p.Off < p.Filesz {

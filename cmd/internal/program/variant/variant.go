@@ -1,5 +1,5 @@
 // Package variant says in what builds of one Go program differ: the toolchain, its
-// experiments, GOAMD64, the profile that the compiler optimises by, and patches of the
+// experiments, GOAMD64, the profile that the compiler optimizes by, and patches of the
 // standard library.
 package variant
 

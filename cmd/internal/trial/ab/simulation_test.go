@@ -32,7 +32,7 @@ func (m *machine) noise() float64 {
 		return m.log + 0.01*m.rng.NormFloat64()
 	case "trend": // it heats up
 		return 0.004*float64(m.trial) + 0.01*m.rng.NormFloat64()
-	case "steps": // a neighbour comes and goes
+	case "steps": // a neighbor comes and goes
 		if m.rng.Float64() < 0.1 {
 			m.log = 0.3 * m.rng.Float64()
 		}

@@ -46,7 +46,7 @@ var ErrNoRuns = errors.New("no run counts: the generator was late in all of them
 
 // Merge puts runs of one load together. Percentiles are those of the merged histograms,
 // not means of percentiles. Their intervals come from resampling whole runs, with a fixed
-// seed: requests of one run share its machine, its heap and its neighbours, and are not
+// seed: requests of one run share its machine, its heap and its neighbors, and are not
 // independent. Runs in which the generator was late, and interrupted ones, are left out.
 func Merge(results ...*Result) (*Merged, error) {
 	m, c, err := pool(results)

@@ -58,7 +58,7 @@ func (s *Spec) Margin() float64 {
 // IsOfLoad says that a metric without a pattern is one of a load.
 func IsOfLoad(name string) bool { return slices.Contains(known[3:], name) }
 
-// A Spec is what to optimise.
+// A Spec is what to optimize.
 type Spec struct {
 	Name string // wall, cpu, ns/op, or the user's name for the figure
 	// Pattern finds the figure in a line of output: its first group is the

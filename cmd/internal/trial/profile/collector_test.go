@@ -192,8 +192,8 @@ func TestResult(t *testing.T) {
 	if len(r.Classes) != len(want) || !near(sum, 1) || !near(*r.MemoryTaxFraction, 4.4/11) {
 		t.Errorf("%d classes, in all %v, tax %v", len(r.Classes), sum, *r.MemoryTaxFraction)
 	}
-	if r.Samples != 110 || r.Lost != 3 || r.Unsymbolised != 1 || r.Faults != 31 {
-		t.Errorf("%d samples, %d lost, %d unsymbolised, %d faults", r.Samples, r.Lost, r.Unsymbolised, r.Faults)
+	if r.Samples != 110 || r.Lost != 3 || r.Unsymbolized != 1 || r.Faults != 31 {
+		t.Errorf("%d samples, %d lost, %d unsymbolized, %d faults", r.Samples, r.Lost, r.Unsymbolized, r.Faults)
 	}
 	if len(r.Sites) != 2 || r.Sites[0].Func != "main.inner" || r.Sites[0].File != "/home/me/x.go" ||
 		r.Sites[0].Line != 6 || !near(r.Sites[0].Seconds, 2.9) ||
@@ -359,15 +359,15 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func TestUnsymbolised(t *testing.T) {
+func TestUnsymbolized(t *testing.T) {
 	c, h := fakeCollector(nil, Options{})
 	h.Mmap(&perf.Mapping{PID: 1, Addr: 0x30000, Len: 0x1000, Path: "/broken", Exec: true})
 	h.Mmap(&perf.Mapping{PID: 1, Addr: 0x40000, Len: 0x1000, Path: "/data"}) // not code
 	h.Sample(sampleOf(1, 0x20000))
 	h.Sample(sampleOf(1, 0x30000))
 	r := c.Result(Accounts{User: 2})
-	if r.Unsymbolised != 2 {
-		t.Errorf("%d unsymbolised", r.Unsymbolised)
+	if r.Unsymbolized != 2 {
+		t.Errorf("%d unsymbolized", r.Unsymbolized)
 	}
 	if want := []ClassShare{{Unnamed, 2, 1}}; !reflect.DeepEqual(r.Classes, want) {
 		t.Errorf("%+v, want %+v", r.Classes, want)
@@ -396,8 +396,8 @@ func TestExecForgets(t *testing.T) {
 	h.Sample(sampleOf(1, computeAt))
 	h.Exec(1, "other")
 	h.Sample(sampleOf(1, computeAt))
-	if r := c.Result(Accounts{User: 1}); r.Unsymbolised != 1 || r.Samples != 2 {
-		t.Errorf("%d of %d unsymbolised, want 1 of 2", r.Unsymbolised, r.Samples)
+	if r := c.Result(Accounts{User: 1}); r.Unsymbolized != 1 || r.Samples != 2 {
+		t.Errorf("%d of %d unsymbolized, want 1 of 2", r.Unsymbolized, r.Samples)
 	}
 }
 
@@ -408,8 +408,8 @@ func TestEndedProcessesAreForgotten(t *testing.T) {
 		h.Sample(sampleOf(pid, computeAt))
 		h.Exit(pid)
 	}
-	if r := c.Result(Accounts{User: 1}); r.Unsymbolised != 0 || r.Samples != 4998 {
-		t.Errorf("%d of %d unsymbolised", r.Unsymbolised, r.Samples)
+	if r := c.Result(Accounts{User: 1}); r.Unsymbolized != 0 || r.Samples != 4998 {
+		t.Errorf("%d of %d unsymbolized", r.Unsymbolized, r.Samples)
 	}
 	if n := len(c.processes); n > maxEnded+1 {
 		t.Errorf("%d processes are kept", n)

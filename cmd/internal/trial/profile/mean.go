@@ -32,7 +32,7 @@ func Mean(results []*Result) *Result {
 		heapFaults += float64(r.HeapFaults) / n
 		largest += float64(r.LargestFaults) / n
 		out.Lost += r.Lost
-		out.Unsymbolised += r.Unsymbolised
+		out.Unsymbolized += r.Unsymbolized
 		if counted = counted && r.TLBMisses != nil; counted {
 			misses += float64(*r.TLBMisses) / n
 		}

@@ -101,7 +101,7 @@ func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) 
 		r.Note(r.UncertainNames)
 	}
 	// Few samples in code without names matter to nobody.
-	if r.Unsymbolised*100 > r.Samples {
+	if r.Unsymbolized*100 > r.Samples {
 		order := slices.SortedFunc(maps.Keys(missing), func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(missing[b], missing[a]), cmp.Compare(a, b))
 		})

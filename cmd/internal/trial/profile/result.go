@@ -15,7 +15,7 @@ import (
 type Result struct {
 	Samples      uint64 `json:"samples"`
 	Lost         uint64 `json:"lost"`
-	Unsymbolised uint64 `json:"unsymbolised"` // samples in code whose name is not known
+	Unsymbolized uint64 `json:"unsymbolized"` // samples in code whose name is not known
 	Hardware     bool   `json:"hardware"`     // the processor's cycles were sampled, not a clock
 	Kernel       bool   `json:"kernel"`       // the kernel's side was seen
 	// Classes are those that took time, in the order of [Classes]. Their fractions
@@ -183,7 +183,7 @@ func AccountsOf(s *perf.Session, user, sys float64) Accounts {
 
 // Result sums up what was collected.
 func (c *Collector) Result(a Accounts) *Result {
-	r := &Result{Lost: a.Lost, Hardware: a.Info.Hardware, Kernel: a.Info.Kernel, Unsymbolised: c.foldedUnnamed, TLBMisses: a.TLBMisses}
+	r := &Result{Lost: a.Lost, Hardware: a.Info.Hardware, Kernel: a.Info.Kernel, Unsymbolized: c.foldedUnnamed, TLBMisses: a.TLBMisses}
 	c.rescale(a)
 	seconds := make(map[Class]float64)
 	faults := make(map[Class]float64)
@@ -202,7 +202,7 @@ func (c *Collector) Result(a Accounts) *Result {
 		}
 		r.Samples += e.count
 		if e.folded == "" && c.unnamed(e) {
-			r.Unsymbolised += e.count
+			r.Unsymbolized += e.count
 			if len(e.user) > 0 {
 				missing[c.places[e.user[0]].object] += e.count
 			}

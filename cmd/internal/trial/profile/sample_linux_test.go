@@ -142,8 +142,8 @@ func missingOf(r *Result, w work) []string {
 	if w.faults && r.Faults > 0 {
 		missing = append(missing, missingSite(r.FaultSites, w.site)...)
 	}
-	if r.Unsymbolised*20 > r.Samples {
-		missing = append(missing, fmt.Sprintf("%d of %d samples have no names: %q", r.Unsymbolised, r.Samples, r.Notes))
+	if r.Unsymbolized*20 > r.Samples {
+		missing = append(missing, fmt.Sprintf("%d of %d samples have no names: %q", r.Unsymbolized, r.Samples, r.Notes))
 	}
 	return missing
 }

@@ -2,7 +2,7 @@
 // program.
 //
 // The search is a race and a final. In the race every setting gets a few rounds;
-// those that are clearly slower leave, and the neighbourhood of the best is filled
+// those that are clearly slower leave, and the neighborhood of the best is filled
 // in. The race only finds candidates: samples of a setting that was chosen for
 // looking fast flatter it. In the final the default, the best of the race and its
 // rivals run again, interleaved, until the answer is conclusive or the time budget is

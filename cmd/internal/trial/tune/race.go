@@ -186,7 +186,7 @@ func judgeFailures(a *Arm) {
 	}
 }
 
-// widen fills in the neighbourhood of the best, twice, once the arms of the race
+// widen fills in the neighborhood of the best, twice, once the arms of the race
 // have had their rounds, and crosses the best with the further dimensions.
 func (s *search) widen() {
 	if s.refine >= 2 || len(s.next()) > 0 || s.opts.Only != nil {
@@ -212,7 +212,7 @@ func (s *search) widen() {
 		}
 	}
 	if best != s.def() && s.res.allowed(s.def()) && !st.faster(best, s.def()) {
-		around = nil // nothing beats the default yet: no neighbourhood is worth it
+		around = nil // nothing beats the default yet: no neighborhood is worth it
 	}
 	for _, a := range around {
 		if a.Setting.GOGC == trial.Off && s.inertLimit || a.Setting.GOGC != trial.Off && s.inertGOGC {

@@ -138,7 +138,7 @@ type search struct {
 	sampled   bool            // the round is sampled
 	ahead     *Arm            // the best so far
 	direct    bool            // no race: all arms are in the final
-	refine    int             // how often the neighbourhood of the best was filled in
+	refine    int             // how often the neighborhood of the best was filled in
 	raced     int             // rounds before the race
 	untried   []trial.Setting // that the budget has no room for, best first
 	explained int             // how often the final got a further arm, see unexplained

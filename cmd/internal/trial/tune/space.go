@@ -212,7 +212,7 @@ func floorLimit(n uint64) uint64 {
 }
 
 // around returns the settings half-way, on the log scale, between s and its
-// neighbours in the coarse space.
+// neighbors in the coarse space.
 func (sp *space) around(s trial.Setting) []trial.Setting {
 	var out []trial.Setting
 	if sp.noGo {

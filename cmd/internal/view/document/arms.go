@@ -6,7 +6,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
-// A target is what a file optimises, or judges by.
+// A target is what a file optimizes, or judges by.
 type target struct {
 	*result.Target                // nil: wall time
 	spec           *result.Metric // the same, as texts of it are made
@@ -47,7 +47,7 @@ func spread(s stat.Summary) string {
 	return ""
 }
 
-// shapes of arms, by what they set: colour alone would not survive a copier.
+// shapes of arms, by what they set: color alone would not survive a copier.
 const (
 	shapeGOGC = iota
 	shapeDefault

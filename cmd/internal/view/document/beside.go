@@ -330,13 +330,13 @@ func sameMetric(results []*result.Result) bool {
 	})
 }
 
-// tunedTogether is the picture of several searches: a colour and shape each.
+// tunedTogether is the picture of several searches: a color and shape each.
 func tunedTogether(results []*result.Result) *Chart {
 	of := targetOf(results[0].Program())
 	c := &Chart{
-		Kind: XY, Below: true, Title: formatf("%s against peak memory", of.label()),
-		Caption: "A colour and a shape for each file; large: its default and what is recommended.",
-		X:       Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: of.axis(),
+		Kind: XY, Below: true, Title: formatf("%s against peak RSS", of.label()),
+		Caption: "A color and a shape for each file; large: its default and what is recommended.",
+		X:       Axis{Label: "peak RSS of all processes", Scale: Log2, Format: Bytes}, Y: of.axis(),
 		Hint: "Click a point to copy the command line with its setting.",
 	}
 	for i, r := range results {

@@ -256,7 +256,7 @@ type Series struct {
 	Bare  bool    `json:"bare,omitempty"` // only the line, no marks
 	Dash  bool    `json:"dash,omitempty"`
 	Ref   bool    `json:"ref,omitempty"`   // from another machine: drawn hollow
-	Light bool    `json:"light,omitempty"` // the colour, lighter
+	Light bool    `json:"light,omitempty"` // the color, lighter
 	Mute  bool    `json:"mute,omitempty"`  // only a picture: its points are those of others
 	Area  bool    `json:"area,omitempty"`
 	Ticks bool    `json:"ticks,omitempty"` // marks at the foot: moments without a value

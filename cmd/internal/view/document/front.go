@@ -33,7 +33,7 @@ func (t *tuned) spans(a *tunedArm) (metric, memory span) {
 
 // front returns the arms that the line joins, by memory: those that the result has on the
 // front, beginning with the one that is recommended (else the smallest), and to both sides
-// each next one whose intervals of metric and memory are apart from those of its neighbour
+// each next one whose intervals of metric and memory are apart from those of its neighbor
 // on the line.
 func (t *tuned) front() []*tunedArm {
 	var all []*tunedArm

@@ -47,7 +47,7 @@ func TestFront(t *testing.T) {
 		"touching":     {func(f *result.File) { memory(&f.Arms[2], 140<<20, 210<<20); memory(&f.Arms[3], 210<<20, 230<<20) }, "default GOGC=400"},
 		"nothing else": {func(f *result.File) { f.Arms[0].Final.Front, f.Arms[2].Final.Front = false, false }, ""},
 		"no final":     {func(f *result.File) { f.Arms[2].Final, f.Arms[3].Final = nil, nil }, ""},
-		// The recommended one stays; with another answer, its neighbour does.
+		// The recommended one stays; with another answer, its neighbor does.
 		"recommended": {func(f *result.File) {
 			f.Arms[2].Final.Ratio.Lo = new(0.6)
 			f.Recommendations[0].Arm = f.Arms[2].Name

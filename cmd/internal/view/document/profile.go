@@ -15,7 +15,7 @@ type split struct {
 	of   *result.Profile
 }
 
-// classColors puts the memory classes on colours, the GC's on warm ones,
+// classColors puts the memory classes on colors, the GC's on warm ones,
 // and leaves the rest grey. Lighter ones are in classLight.
 var classColors = map[result.Class]int{
 	result.ClassGCMark: 2, result.ClassGCAssist: 2, result.ClassGCSweep: 4, result.ClassWriteBarrier: 4,
@@ -105,7 +105,7 @@ func whereBlock(splits []split) *Block {
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
-	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
+	c.Caption = "Colored: the memory tax, what managing memory costs. By sampling."
 	return &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 

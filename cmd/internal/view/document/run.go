@@ -122,7 +122,7 @@ func mainFigures(f *result.File) string {
 	partial := f.Analysis != nil && f.Analysis.GC == result.GCPartial
 	var out []string
 	for _, x := range []struct{ key, what string }{
-		{"wall_seconds", "wall"}, {"cpu_seconds", "CPU time"}, {"peak_tree_rss_bytes", "peak RSS"}, {"minor_faults", "page faults"},
+		{"wall_seconds", "wall time"}, {"cpu_seconds", "CPU time"}, {"peak_tree_rss_bytes", "peak RSS"}, {"minor_faults", "page faults"},
 		{"gc_cycles", "GC cycles"}, {"gc_pause_seconds", "stop-the-world"}, {"throttled_seconds", "throttled"}, {"oom_kills", "OOM kills"},
 	} {
 		v, ok := sum.Center(x.key)

@@ -161,7 +161,7 @@ func timeline(runs []timed) *Block {
 				}
 				s := LaneSeries{Name: t.name, Kind: t.kind, Color: t.color, Dash: t.dash, Area: t.area, Step: t.step, X: rounded(x), Y: rounded(y)}
 				row := t.name
-				if len(runs) > 1 { // a colour for each run
+				if len(runs) > 1 { // a color for each run
 					s.Name, s.Color, s.Dash, s.Area = r.name, []int{2, 1, 3, 4, 5, 6}[i%6], i > 0, false
 					row += ", " + r.name
 				}

@@ -209,7 +209,7 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		add(t.of.label()+", about", t.of.text(a.y))
 		add("left early", strings.TrimPrefix(report.LeftEarly(a.Arm), "left early: "))
 	}
-	add("peak memory", unit.Bytes(a.x))
+	add("peak RSS", unit.Bytes(a.x))
 	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds",
 		"memory_tax_fraction", "huge_peak_bytes"} {
 		if v, ok := a.Summary.Center(key); ok {
@@ -266,10 +266,10 @@ func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(a.Setting.
 
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
-		Kind: XY, Link: true, Title: formatf("%s against peak memory, one point for each setting", t.of.label()),
+		Kind: XY, Link: true, Title: formatf("%s against peak RSS, one point for each setting", t.of.label()),
 		Caption: "Better is " + map[bool]string{true: "up",
 			false: "down"}[t.of.spec.Higher] + " and to the left. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
-		X: Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
+		X: Axis{Label: "peak RSS of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
 	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
@@ -302,7 +302,7 @@ func (t *tuned) scatter() *Chart {
 	}
 	if len(front.P) > 0 {
 		c.Series = append(c.Series, front)
-		c.Caption += " The line joins settings of the final that no other beats in both, of at least 3 runs, where intervals tell neighbours apart in both."
+		c.Caption += " The line joins settings of the final that no other beats in both, of at least 3 runs, where intervals tell neighbors apart in both."
 	}
 	for _, s := range append([]Series{early}, series...) {
 		if len(s.P) > 0 {
@@ -315,7 +315,7 @@ func (t *tuned) scatter() *Chart {
 // byGOGC draws metric and memory against GOGC, for arms that set nothing else.
 func (t *tuned) byGOGC() *Block {
 	m := Series{Name: t.of.label(), Color: 1, Line: true}
-	mem := Series{Name: "peak memory", Color: 3, Shape: 2, Line: true}
+	mem := Series{Name: "peak RSS", Color: 3, Shape: 2, Line: true}
 	for i := range t.arms {
 		a := &t.arms[i]
 		x, err := 100.0, error(nil)
@@ -341,7 +341,7 @@ func (t *tuned) byGOGC() *Block {
 	byX := func(a, b Point) int { return cmp.Compare(a.X, b.X) }
 	slices.SortFunc(m.P, byX)
 	slices.SortFunc(mem.P, byX)
-	tb := &Table{Caption: "Settings of GOGC alone", Head: cols("GOGC", t.of.label(), "peak memory"), Sort: true}
+	tb := &Table{Caption: "Settings of GOGC alone", Head: cols("GOGC", t.of.label(), "peak RSS"), Sort: true}
 	for i, p := range m.P {
 		y := p.Y / t.of.scale(1)
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{num(formatf("%g", p.X), p.X), num(t.of.text(y), y), num(unit.Bytes(mem.P[i].Y), mem.P[i].Y)}})
@@ -354,7 +354,7 @@ func (t *tuned) byGOGC() *Block {
 		Charts: []*Chart{
 			{Kind: XY, Link: true, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
 			{Kind: XY, Link: true, Title: "Peak memory against GOGC", X: x,
-				Y: Axis{Label: "peak memory", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
+				Y: Axis{Label: "peak RSS", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
 		},
 	}
 }
@@ -413,7 +413,7 @@ func (t *tuned) table() *Table {
 	tb := &Table{
 		Caption: formatf("Ranked by %s, adjusted for drift; intervals hold together at 95%%; = not different from the recommended setting, ? too few runs to tell", t.of.label()),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
-			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
+			Column{Label: "peak RSS", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
 	}
 	if report.AnyGrowing(t.file) {
 		tb.Caption += "; " + report.Growing
@@ -466,7 +466,7 @@ func peak(a *tunedArm) Cell {
 // measured lists the arms of a search that ended before anything could be compared.
 func (t *tuned) measured() *Table {
 	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.",
-		Head: append(cols("setting", t.of.label(), "peak memory", t.noun()+"s"), Column{Label: "status"})}
+		Head: append(cols("setting", t.of.label(), "peak RSS", t.noun()+"s"), Column{Label: "status"})}
 	for i := range t.arms {
 		a := &t.arms[i]
 		median := plain("-")

@@ -121,7 +121,7 @@ func TestAxe(t *testing.T) {
 			eval[bool](b, script+`; true`)
 			b.theme("light")
 			b.passes("light")
-			b.theme("dark") // which differs in colours only
+			b.theme("dark") // which differs in colors only
 			b.readable("dark")
 			if again[name] && !testenv.Full() {
 				return

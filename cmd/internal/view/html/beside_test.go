@@ -16,7 +16,7 @@ import (
 )
 
 // Two searches of one program are not an experiment: what differs stands above the
-// figures, the figure is of the metric, no colour says which is better, and each
+// figures, the figure is of the metric, no color says which is better, and each
 // default names its file.
 func TestBesideIsNeutral(t *testing.T) {
 	before, after := resulttest.Tune(8, "./prog", "-n", "60"), resulttest.Tune(8, "./prog", "-n", "300")

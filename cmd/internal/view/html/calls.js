@@ -206,7 +206,7 @@ folio.kinds.calls = (() => {
       spots.forEach(s => { s.d = opts.up ? depth - s.d : s.d + lift; });
       const shown = above.concat(spots), h = (depth + 1 + lift) * ROW;
       const chart = d3.select(parent).append('svg').attr('viewBox', `0 0 ${w} ${h}`).attr('width', w).attr('height', h).attr('tabindex', 0).attr('role', 'img')
-        .attr('aria-label', `${opts.label}: ${spots.length} calls. Arrow keys go to callers, calls and neighbours, Enter shows what is called there, f the function, Escape all. A table follows.`);
+        .attr('aria-label', `${opts.label}: ${spots.length} calls. Arrow keys go to callers, calls and neighbors, Enter shows what is called there, f the function, Escape all. A table follows.`);
       const pattern = compiled();
       const unit = textWidth('MMMMMMMMMM', MONO) / 10;
       for (const s of shown) {

@@ -1,5 +1,5 @@
 
-// The charts of a page, in SVG: it prints, takes its colours from the style
+// The charts of a page, in SVG: it prints, takes its colors from the style
 // sheet, so that a change of theme needs no redraw, and can be read by a test.
 // The data is in elements of class chart-data; package html says what it means
 // (page.go). Nothing here makes HTML of a text.

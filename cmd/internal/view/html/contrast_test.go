@@ -11,7 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-// contrast has what the tests of contrast share: over puts a colour on another, and
+// contrast has what the tests of contrast share: over puts a color on another, and
 // faintIn lists the texts of an element with a contrast below 4.5:1 (WCAG 1.4.3), by what
 // is drawn: opacities of all elements around a text, backgrounds of those below it, in a
 // chart the areas that it stands on.
@@ -57,7 +57,7 @@ const faintIn = root => {
 	const out = [];
 	const judge = (e, style, text, grounds) => {
 		const own = rgba(e instanceof SVGElement ? style.fill : style.color);
-		// A text with a border of the page's colour stands on that.
+		// A text with a border of the page's color stands on that.
 		if (e instanceof SVGElement && style.paintOrder.startsWith('stroke') && parseFloat(style.strokeWidth) >= 3) grounds = [rgba(style.stroke).slice(0, 3)];
 		for (const g of grounds) {
 			const r = own ? ratio(over(own, opacity(e), g), g) : 0;
@@ -81,7 +81,7 @@ const faintIn = root => {
 // faint lists the texts of a page that are hard to read.
 const faint = `(() => {` + contrast + `return faintIn(document.body); })()`
 
-// inks draws a text on each colour of charts, as bars have it.
+// inks draws a text on each color of charts, as bars have it.
 const inks = `(() => {` + contrast + `
 	const svg = d3.select(document.querySelector('main')).append('svg').attr('width', 400).attr('height', 400).attr('id', 'inks');
 	for (let i = 0; i < 8; i++) for (const light of ['', ' light']) {
@@ -94,7 +94,7 @@ const inks = `(() => {` + contrast + `
 	return [texts, grounds.size, ...out].map(String);
 })()`
 
-// Texts can be read on every colour that charts have, in both themes, and printed.
+// Texts can be read on every color that charts have, in both themes, and printed.
 func TestInks(t *testing.T) {
 	testenv.Long(t)
 	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
@@ -106,7 +106,7 @@ func TestInks(t *testing.T) {
 			}
 			got := eval[[]string](b, inks)
 			if len(got) < 2 || got[0] != "16" || got[1] != "16" {
-				t.Fatalf("%s, %s: %q texts on %q colours, want 16", media, theme, got[0], got[1])
+				t.Fatalf("%s, %s: %q texts on %q colors, want 16", media, theme, got[0], got[1])
 			}
 			for _, text := range got[2:] {
 				t.Errorf("%s, %s: %s", media, theme, text)

@@ -217,7 +217,7 @@ func TestTap(t *testing.T) {
 	b.until(`document.getElementById('tip').hidden`)
 }
 
-// On paper charts have their colours, whatever the theme of the screen, and the legend says
+// On paper charts have their colors, whatever the theme of the screen, and the legend says
 // which of its series are not shown.
 func TestPrintedCharts(t *testing.T) {
 	testenv.Long(t)

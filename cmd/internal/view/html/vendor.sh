@@ -38,12 +38,12 @@ for m in $modules; do
 	printf '\n' >>"$tmp/LICENSE"
 	printf '%s sha256:%s\n' "$m" "$(sha256sum "$tmp/$tgz" | cut -d' ' -f1)" >>"$tmp/VERSIONS"
 done
-# Every page is a copy of the library: its licence goes with it.
+# Every page is a copy of the library: its license goes with it.
 {
 	printf '/*!\n'
 	cat "$tmp/LICENSE"
 	printf '*/\n'
 	cat "$tmp/d3.min.js"
-} >"$tmp/with-licence.js"
-mv "$tmp/with-licence.js" d3.min.js
+} >"$tmp/with-license.js"
+mv "$tmp/with-license.js" d3.min.js
 mv "$tmp/LICENSE" "$tmp/VERSIONS" .

@@ -60,7 +60,7 @@ func besideGC(d *result.Delays, before string) string {
 }
 
 // delaysAnswer says it of the default of a search, and what the recommended setting changes:
-// where p99 is what was optimised, as the answer has it.
+// where p99 is what was optimized, as the answer has it.
 func delaysAnswer(f *result.File, arm *result.Arm) string {
 	def := &f.Arms[0]
 	text := Delays(def)

@@ -10,7 +10,7 @@ import (
 // none stands in tables for what was not measured.
 const none = unit.None
 
-// Metric prints a value of what is optimised.
+// Metric prints a value of what is optimized.
 func Metric(spec *result.Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
