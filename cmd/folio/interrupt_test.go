@@ -312,7 +312,7 @@ func TestRunPassesSignals(t *testing.T) {
 		if got := c.stdout.String(); got != "interrupts: 1\n" {
 			t.Errorf("standard output %q", got)
 		}
-		if !strings.Contains(c.stderr.String(), "s wall, ") {
+		if !strings.Contains(c.stderr.String(), "s wall time, ") {
 			t.Error("no figures")
 		}
 		if r, n := c.result("f.json"); !r.Complete || n != 1 {

@@ -185,7 +185,7 @@ func TestCtrlC(t *testing.T) {
 		if got := c.stdout.String(); got != "interrupts: 1\n" {
 			t.Errorf("standard output %q", got)
 		}
-		if !strings.Contains(c.stderr.String(), "s wall, ") {
+		if !strings.Contains(c.stderr.String(), "s wall time, ") {
 			t.Errorf("standard error %q", &c.stderr)
 		}
 	})
