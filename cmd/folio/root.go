@@ -19,10 +19,10 @@ type app struct {
 }
 
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,
-page faults, TLB misses) and gives it back. It works on programs as they are.
+page faults, TLB misses) and gets it back. It works on programs as they are.
 
   folio run -- ./prog args             what memory management costs this program
-  folio tune -- ./prog args            the settings that give it back
+  folio tune -- ./prog args            the settings that get it back
   folio exec --tree -- npx tsc -p .    all Go programs that it starts, on huge pages
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab --fail-if, or
@@ -32,7 +32,7 @@ is not found; 130 interrupted. A program that is run once passes its own exit co
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "folio",
-		Short:         "Find the time a Go program loses to memory, and give it back",
+		Short:         "Find the time a Go program loses to memory, and get it back",
 		Long:          rootLong,
 		Version:       version(),
 		SilenceUsage:  true,

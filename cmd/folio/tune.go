@@ -62,7 +62,7 @@ func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
 	cmd := &cobra.Command{
 		Use:   "tune [flags] -- command [args]",
-		Short: "Find the settings that give the time back",
+		Short: "Find the settings that get the time back",
 		Long:  tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
