@@ -72,8 +72,10 @@ func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
 // NewArena returns an empty arena with the default options. It owns no memory
-// for values yet. It is inlined: an arena that its function does not pass on to where
-// the compiler loses sight of it is on the stack, and costs the GC nothing.
+// for values yet. It is inlined: an arena that its function does not store, return or pass
+// to a method of an interface is on the stack, and costs the GC nothing. On 64-bit systems an
+// arena and its handles have cache lines of their own: goroutines with one arena each do not
+// slow each other down.
 func NewArena() *Arena {
 	a := new(Arena)
 	if debugging {
@@ -125,6 +127,11 @@ func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 // a pointer into it may be used afterwards; the package documentation says what
 // happens when one is. Free panics if the arena was freed or put into a Pool
 // before.
+//
+// Free clears up to 64 KiB of each type; the arena that takes the other slabs next clears
+// them. Its time depends on the number of slabs: about 10 µs for 64 MiB. Until it is cleared,
+// a slab keeps alive what its values pointed to: if no arena takes it, the third GC cycle
+// after Free frees it.
 func (a *Arena) Free() {
 	m := a.more
 	if m == nil {

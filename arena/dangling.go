@@ -36,6 +36,13 @@ func OnDangling(f func(Dangling)) {
 	quarantined.report = f
 }
 
+// CheckDangling is for debug mode, which FOLIO=arenadebug=on in the environment turns on, or
+// the build tag foliodebug. Freed slabs are then not reused but held by weak pointers. One
+// that is still reachable after two whole GC cycles is reported: where the arena was made and
+// freed, the type, and how many values the slab held. Panics of misuse give the same detail.
+// The GC scans a goroutine that was preempted asynchronously conservatively: on a busy machine
+// a report may be of a dead pointer. GODEBUG=asyncpreemptoff=1 prevents that.
+//
 // CheckDangling runs GC cycles and reports, in debug mode, what freed memory
 // is still reachable: for the end of a test or a program, since otherwise debug
 // mode waits for the program's own GC cycles. It returns how many reports

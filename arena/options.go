@@ -1,6 +1,26 @@
 package arena
 
 // Options of an arena. Nil and zero fields mean the defaults.
+//
+// The small slabs of an arena are reused together: a short-lived arena leaves only its 128
+// bytes to the GC, and nothing if it does not escape its function. Idle memory up to 16 KiB
+// for each P and type, which serves small arenas without a lock, does not count for IdleBytes,
+// and up to 16 KiB more may not have been added up yet; up to 256 KiB for each that were taken
+// count until the next GC cycle.
+//
+// Memory that would be idle beyond IdleBytes, or is idle for a whole GC cycle, is left to the
+// GC. With transparent huge pages, memory without pointers is also returned to the OS at once
+// if it is 1 MiB or more of one type: by a goroutine, in whole windows of huge pages. If the
+// program soon asks for it again, it is kept the next time. Memory with pointers counts in RSS
+// until a GC cycle frees it and the runtime returns it to the OS, like that of new: after two
+// or three cycles, and an idle program has one every two minutes. debug.FreeOSMemory does it
+// at once.
+//
+// On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on when arenas hold
+// more than 32 MiB) are put on huge pages before they are touched; if huge pages are larger
+// than 2 MiB, these sizes grow with them. If part of a window was touched before, and a
+// quarter or more of it was not, the window is collapsed once (MADV_COLLAPSE, Linux 6.7).
+// [Arena.Stats] reports the result.
 type Options struct {
 	// Name is shown in debug reports and in Stats. Default: none.
 	Name string

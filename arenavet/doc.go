@@ -4,6 +4,10 @@
 //	folio vet ./...
 //	go vet -vettool=$(which folio) ./...
 //
+// A finding names the place and the mistake:
+//
+//	main.go:11:4: memory of the arena is used after Free in line 10
+//
 // [Analyzers] returns them in the form of golang.org/x/tools/go/analysis, which gopls,
 // golangci-lint and other drivers take.
 //

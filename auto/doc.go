@@ -40,6 +40,9 @@
 // reported once on standard error, and ignored. So are settings that the system does not
 // support if FOLIO is set; if it is not, they are ignored silently.
 //
+// It needs Go 1.26. Dense parts of the heap are put on huge pages from Linux 6.1 on; GOGC is
+// tuned on every system.
+//
 // What it does to the heap, and the hazards:
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.
 //

@@ -1,5 +1,6 @@
 // Package gctune tunes GOGC and the memory limit of a Go program while it runs,
-// from what its GC costs and how much memory is free.
+// from what its GC costs and how much memory is free. Importing package auto does it, with
+// package goheap; this package has the options and figures.
 //
 //	tuner, err := gctune.Start(nil)
 //	if err != nil {
@@ -49,7 +50,7 @@
 //
 // # Systems
 //
-// Linux has everything. On other systems the RSS of the process is not read,
+// Go 1.26 or newer. Linux has everything. On other systems the RSS of the process is not read,
 // so memory outside the Go runtime does not count. On macOS and Windows the budget
 // is a quarter of the machine's memory. On other systems, where that is unknown, the
 // heap may grow to five times the live heap, and no memory limit is set.

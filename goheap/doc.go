@@ -1,4 +1,5 @@
-// Package goheap puts the heap of the Go runtime on huge pages.
+// Package goheap puts the heap of the Go runtime on huge pages. Importing package auto does
+// it, with defaults for containers; this package has the options and figures.
 //
 //	advisor, err := goheap.Start(nil)
 //	if err != nil {
@@ -70,7 +71,7 @@
 //
 // # Systems
 //
-// Collapse needs Linux 6.1. On other systems [Start] does nothing and returns an error that
+// Go 1.26 or newer. Collapse needs Linux 6.1. On other systems [Start] does nothing and returns an error that
 // wraps [page.ErrNotSupported]. It also does nothing if the user has disabled huge pages:
 // GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
 //

@@ -7,7 +7,7 @@
 //		log.Fatal(err)
 //	}
 //	defer m.Close()
-//	table := m.Bytes()
+//	table := m.Bytes() // 1 GiB of zeros, on huge pages where there are some
 //	table[0] = 1
 //
 // The package distinguishes capability, policy and residency. A capability is what the
@@ -42,7 +42,7 @@
 //
 // # Systems
 //
-// Everything but [Size], [Of] and the arithmetic of [Range] needs Linux; other systems
+// Linux 5.10 or newer, and Go 1.26. Everything but [Size], [Of] and the arithmetic of [Range] needs Linux; other systems
 // return an error that wraps [ErrNotSupported]. The minimum kernel of a feature is beside
 // it. Page sizes depend on the system: on arm64, base pages have 4, 16 or 64 KiB and huge
 // pages 2, 32 or 512 MiB.
