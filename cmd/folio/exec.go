@@ -83,7 +83,7 @@ func execCommand(a *app, f *execFlags) *cobra.Command {
 	fs.SetInterspersed(false)
 	f.add(fs)
 	fs.BoolVar(&f.tree, "tree", false, "stay as the parent, and put the heap of every Go program that the command starts on huge pages")
-	fs.BoolVar(&f.verbose, "verbose", false, "with --tree, say at the end which programs were changed, on standard error")
+	fs.BoolVar(&f.verbose, "verbose", false, "stay as the parent, and say on standard error when the change is lost, as the process executes\nanother program; with --tree, at the end which programs were changed")
 	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")
 	return cmd
 }
@@ -106,8 +106,8 @@ func (f *execFlags) request(args []string) (r launchRequest, err error) {
 	switch {
 	case len(args) == 0:
 		return r, misusef("exec: no command given: folio exec -- command [args]")
-	case f.verbose && !f.tree:
-		return r, misusef("--verbose needs --tree")
+	case f.verbose && f.strict && !f.tree:
+		return r, misusef("--verbose with --strict needs --tree")
 	}
 	r = launchRequest{args: args, wholeTree: f.tree, verbose: f.verbose, strict: f.strict}
 	if r.setting, err = f.setting(); err != nil {

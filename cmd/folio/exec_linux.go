@@ -50,7 +50,7 @@ func (a *app) exec(f *execFlags, args []string) error {
 	if !r.heap {
 		return r.failed(launch.Exec(r.path, r.args, env, inherited))
 	}
-	if r.wholeTree {
+	if r.wholeTree || r.verbose {
 		return r.tree(env, inherited)
 	}
 	return r.patched(env, inherited, true)

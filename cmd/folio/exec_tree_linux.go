@@ -32,12 +32,12 @@ func (r *launchRequest) tree(env []string, inherited launch.Inherited) error {
 	case errors.Is(err, witness.ErrNested):
 		// Whoever sees the tree may change its programs, or not.
 		stay.End()
-		return r.patched(env, inherited, false)
+		return r.patched(env, inherited, !r.wholeTree)
 	case errors.Is(err, witness.ErrUnsupported) && r.strict:
 		return r.strictly(err)
 	case errors.Is(err, witness.ErrUnsupported):
 		stay.End()
-		r.say("--tree: " + err.Error() + "; only " + r.args[0] + " itself is changed")
+		r.say("no other program is seen: " + err.Error() + "; only " + r.args[0] + " itself is changed")
 		return r.patched(env, inherited, true)
 	case err != nil:
 		return r.failed(err)
@@ -54,6 +54,8 @@ type treeRun struct {
 func (r *launchRequest) prepareTree(env []string) (t treeRun, err error) {
 	t.heaps = &witness.Heaps{}
 	var told sync.Map
+	var begun sync.Once
+	root := 0
 	t.Tree, err = witness.Prepare(spawn.Program{
 		Path: r.path, Argv: r.args, Env: env, Files: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, Stays: true,
 	}, witness.Options{OnExec: func(e *witness.Exec) witness.AtExec {
@@ -62,7 +64,17 @@ func (r *launchRequest) prepareTree(env []string) (t treeRun, err error) {
 				r.say(fmt.Sprintf("%s runs without its privileges: %s, and an ordinary user sees a tree only without (no_new_privs): start folio as root", e.Path, why))
 			}
 		}
-		return t.heaps.OnExec(e)
+		first := false
+		begun.Do(func() { first, root = true, e.PID })
+		switch name := e.Path; {
+		case r.wholeTree || first:
+			return t.heaps.OnExec(e)
+		case e.PID == root && e.Program.IsGo():
+			return func(int, error) {
+				r.say(r.args[0] + " executed " + name + ", and the change of its heap is lost; --tree changes that program too")
+			}
+		}
+		return nil
 	}})
 	return t, err
 }

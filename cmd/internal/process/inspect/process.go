@@ -12,7 +12,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/codepatch"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
-	"github.com/foliomem/folio/cmd/internal/program/launch"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/page"
@@ -242,8 +241,6 @@ func (s *System) fillPatches(p *Process) {
 	}
 	if p.HeapPatch, err = s.heapPatch(p.PID); err != nil {
 		p.note("whether its heap was made to ask for huge pages is not known: %s", s.denied(p.PID, err))
-	} else if env, _ := s.FS.Environ(p.PID); p.HeapPatch == "" && launch.Marked(env, p.PID) { // unknown is as good as not marked
-		p.note("folio exec changed the program that this process began with; it has executed another since, and the change is lost: start it with folio exec --tree")
 	}
 }
 

@@ -84,7 +84,7 @@ func (p *Program) Exec(argv, env []string, o ExecOptions) error {
 		o.AsIs(err)
 		return Exec(p.Path, argv, env, o.Inherited)
 	}
-	err = Exec(p.Path, argv, Mark(env, os.Getpid()), o.Inherited)
+	err = Exec(p.Path, argv, env, o.Inherited)
 	h.end()
 	// Some security modules refuse an exec only because it is traced.
 	if o.Strict && refusedByTracing(err) {
