@@ -10,6 +10,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/process/leak"
 	"github.com/foliomem/folio/cmd/internal/program/callsite"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/program/symbol"
 	"github.com/foliomem/folio/cmd/internal/result"
 )
 
@@ -116,6 +118,34 @@ func TestSitesNotLines(t *testing.T) {
 	for _, row := range []string{" 70.0%     0B  main.f main.go:3\n", " 20.0%     0B  the runtime itself\n", " 10.0%     0B  unknown: the stack has no names\n"} {
 		if text := strings.ReplaceAll(b.String(), "         0B", "     0B"); !strings.Contains(text, row) {
 			t.Errorf("no %q in %s", row, text)
+		}
+	}
+}
+
+// Finalizers and cleanups that wait are said where there are any.
+func TestLeaksWaiting(t *testing.T) {
+	few, many := uint64(2), uint64(1200)
+	stuck := goruntime.PendingFunc{Frame: symbol.Frame{Func: "main.stuck", File: "/src/main.go", Line: 9}, Count: 40}
+	for _, c := range []struct {
+		waiting *leak.Waiting
+		text    string
+	}{
+		{nil, ""},
+		{&leak.Waiting{Last: goruntime.Pending{Cleanups: new(uint64)}}, ""},
+		{&leak.Waiting{Last: goruntime.Pending{Finalizers: 41, Functions: []goruntime.PendingFunc{stuck}}},
+			"Waiting to run, or running: 41 finalizers (0 at the first reading); most finalizers (40): main.stuck main.go:9."},
+		{&leak.Waiting{First: goruntime.Pending{Cleanups: &few}, Last: goruntime.Pending{Finalizers: 1, Cleanups: &many}},
+			"Waiting to run, or running: 1 finalizer (0 at the first reading), 1,200 cleanups (2 at the first reading)."},
+	} {
+		f := result.NewSites("v1", "leaks", 7, nil, "")
+		f.SetLeaks(&leak.Report{Readings: 60, Parts: new(6), HeapJudged: true, Waiting: c.waiting})
+		var b strings.Builder
+		if err := show(&b, f, Options{Rows: 20}); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(b.String()), " ")
+		if c.text == "" && strings.Contains(text, "Waiting") || !strings.Contains(text, c.text) {
+			t.Errorf("no %q in %q", c.text, text)
 		}
 	}
 }
