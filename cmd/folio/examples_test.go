@@ -78,7 +78,6 @@ var reductions = []struct {
 	{from: `--save /var/tmp`, to: "--save ."},
 	{from: `(folio inspect .*)/sys/fs/cgroup/system\.slice/orders\.service`, to: "$1$$PID"},
 	{from: `(folio inspect --oom .*?)( &)?$`, to: "timeout --foreground --preserve-status -s INT 1 $1"},
-	{from: `(folio tune.*) --budget [0-9]+m`, to: "$1"},
 	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},
 	{from: `--budget 5m (.*--rate )`, to: "--budget 1m $1"}, // each run takes a second; on a slow machine there is room for all of one round
 	{from: `(folio ab.*) --budget [0-9]+s`, to: "$1"},

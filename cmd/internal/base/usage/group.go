@@ -2,6 +2,7 @@ package usage
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,9 +44,14 @@ func isAdvanced(f *pflag.Flag) bool { _, is := f.Annotations[advanced]; return i
 // An allHelp is the value of --help-all, which asks for the help of a command with all flags.
 type allHelp struct{ all *bool }
 
-func (v allHelp) Set(string) error { *v.all = true; return pflag.ErrHelp }
-func (v allHelp) String() string   { return "" }
-func (v allHelp) Type() string     { return "bool" }
+func (v allHelp) Set(text string) (err error) {
+	if *v.all, err = strconv.ParseBool(text); *v.all {
+		return pflag.ErrHelp
+	}
+	return err
+}
+func (v allHelp) String() string { return "" }
+func (v allHelp) Type() string   { return "bool" }
 
 // addHelpAll adds --help-all to a command with flags that --help leaves out.
 func addHelpAll(cmd *cobra.Command) {
