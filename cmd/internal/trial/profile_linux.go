@@ -125,6 +125,7 @@ func (p *profiler) fill(out *Sample, keep Keep) {
 // hold memory, and the program's files open, and all names take time to find: they are
 // kept only on request.
 func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep Keep) {
+	s.Profiled = true
 	note := ""
 	if a.Info.Kernel {
 		var k *symbol.KernelTable

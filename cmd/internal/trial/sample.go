@@ -95,6 +95,8 @@ type Sample struct {
 	Stacks    *profile.Stacks    `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
+	// Profiled says that CPU time was sampled, also if no sample came of it.
+	Profiled bool `json:"-"`
 
 	// Load is what the load generator of folio found: the latencies of all requests. Nil
 	// without it. LateBefore are the lateness of the generator, the 99th percentile in

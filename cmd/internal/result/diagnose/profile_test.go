@@ -135,7 +135,9 @@ func TestTooFewSamples(t *testing.T) {
 	} else if got, want := s.Analyze(), "Memory tax unknown: 19 CPU samples in 10.00ms of CPU time (20 needed). Run it longer, or --count 100."; got.Unknown != want || got.Nothing != "" {
 		t.Errorf("%q, want %q; %q", got.Unknown, want, got.Nothing)
 	}
+	none := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{{CPU: 0.001, Profiled: true}})
 	for want, s := range map[string]*RunFacts{
+		"Memory tax unknown: 0 CPU samples in 1.000ms of CPU time (20 needed). Run it longer, or --count 100.":                &none,
 		"Memory tax unknown: CPU time was not sampled: perf_event_paranoid is 3.":                                             {CPU: 1, Unsampled: errors.New("perf_event_paranoid is 3")},
 		"Memory tax unknown: CPU time was not sampled.":                                                                       {CPU: 1},
 		"Memory tax unknown: CPU time is too short to be measured. Run it longer.":                                            {Runs: 100},

@@ -113,8 +113,11 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 		if !x.OK() {
 			continue
 		}
+		if x.Profiled || x.Profile != nil {
+			s.SampledCPU += x.CPU
+		}
 		if x.Profile != nil {
-			s.Sampled, s.SampledCPU = s.Sampled+x.Profile.Samples, s.SampledCPU+x.CPU
+			s.Sampled += x.Profile.Samples
 		}
 		if x.Unsampled != nil {
 			s.Unsampled = x.Unsampled
