@@ -327,6 +327,7 @@ func hostileLines(pid, goPID string) []hostileLine {
 		{[]string{"inspect", evil}, `x1b]0;owned`},
 		{[]string{"collapse", evil}, `x1b]0;owned`},
 		{[]string{"set", evil}, `x1b]0;owned`},
+		{[]string{"init", evil + ".none"}, `x1b]0;owned`},
 		{[]string{"set", "--name", evil}, `x1b]0;owned`},
 		{[]string{"set", "--gogc", evil, goPID}, `x1b]0;owned`},
 		{[]string{"set", pid}, `\x1b[2J`},

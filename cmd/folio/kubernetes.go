@@ -11,7 +11,7 @@ import (
 )
 
 func kubernetesFlag(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, "kubernetes", "", "print the answer as a patch of this `container`: [KIND/]NAME[:CONTAINER]")
+	fs.StringVar(to, "kubernetes", "", "print a patch of this `container`: [KIND/]NAME[:CONTAINER]")
 }
 
 func kubernetesTarget(s string) (kubernetes.Target, error) {

@@ -52,11 +52,8 @@ spent; all figures are of the final. GOGC is never off without a memory limit.
 
 --build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the
 program is built. Of a server under load the p99 latency is optimized.
-
---attach PID searches GOGC and GOMEMLIMIT of a process as it runs, under its own load, in
-blocks of a setting in random order. What is minimized is CPU time per GiB allocated, or what
---metric URL#NAME (text format of Prometheus) or --rate says. A setting that breaks a bound is
-left at once. Whatever ends folio, the settings from before are restored. See docs/tune.md.`
+--attach PID searches GOGC and GOMEMLIMIT of a process as it runs, for the least CPU time per
+GiB allocated or what --metric URL#NAME says (--budget: 15m). See docs/tune.md.`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
@@ -70,8 +67,7 @@ func newTune(a *app) *cobra.Command {
   folio tune --build ./cmd/server --go go1.26.8,go1.27.4 --pgo auto -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
   folio tune --ready http://127.0.0.1:8080/ --rate 500 --max-p99 20ms -- ./server
-  folio tune --attach 1234
-  folio tune --attach 1234 --metric http://127.0.0.1:9090/metrics#http_request_duration_seconds --max-p99 50ms`,
+  folio tune --attach 1234`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.given.Changed("attach"):
@@ -84,22 +80,22 @@ func newTune(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`; settings that exceed it in any run are dropped")
+	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`; what exceeds it is dropped")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
-	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+"; with --attach 15m)")
+	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+")")
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
 	f.try.add(cmd)
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting in the final; ignores --budget")
 	kubernetesFlag(fs, &f.kubernetes)
-	fs.IntVar(&f.pid, "attach", 0, "run no command: search the settings of the process `pid` as it runs, and restore them")
+	fs.IntVar(&f.pid, "attach", 0, "search the settings of process `pid` as it runs, and restore them")
 	fs.DurationVar(&f.block, "block", 10*time.Second, "with --attach: the `duration` for which a setting counts at a time")
 	usage.Positive(fs, "block")
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
 	usage.Group(fs, "The search")
-	usage.Advanced(fs, "max-errors", "rounds", "seed", "exhaustive", "show-output", "block")
+	usage.Advanced(fs, "max-errors", "gomaxprocs", "rounds", "seed", "exhaustive", "show-output", "block")
 	f.add(fs)
 	f.variants.add(fs, true)
 	usage.Group(fs, "Builds")

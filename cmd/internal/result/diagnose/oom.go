@@ -62,7 +62,7 @@ func adviseOOM(s *RunFacts) (NextStep, bool) {
 	case s.AtLeast:
 		evidence += "; heap peak at least " + unit.Bytes(*s.HeapPeak)
 	default:
-		evidence += "; heap at most " + unit.Bytes(*s.HeapPeak)
+		evidence += "; heap at least " + unit.Bytes(*s.HeapPeak)
 	}
 	out := NextStep{Rule: ruleOOM, Source: sourceOOM, What: "Keep within the memory limit: the OOM killer ended the program", Evidence: evidence}
 	if k.Limit == nil {
