@@ -89,7 +89,7 @@ func (p Program) Line(s trial.Setting) string {
 		}
 		return s.BuildLine(p.Build.Package, p.Command[1:])
 	}
-	if p.Attached != 0 {
+	if p.Attached != 0 && (s.GOGC != "" || s.MemLimit != 0) {
 		return s.SetLine(p.Attached)
 	}
 	if p.Tree {
