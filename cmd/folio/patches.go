@@ -88,68 +88,17 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	if err != nil {
 		return fmt.Errorf("patches: %w", err)
 	}
-	switch {
-	case f.json:
+	if f.json {
 		return a.writeJSON(doc)
-	case len(names) > 0:
-		for i, p := range doc.Patches {
-			if i > 0 {
-				_ = a.stdout.Line("")
-			}
-			a.describe(p, t)
-		}
-		return nil
 	}
-	_ = a.stdout.Line("%s, %s", t, t.Root)
-	_ = a.stdout.Line("")
-	for _, p := range doc.Patches {
-		word := "fits"
-		switch {
-		case !*p.Fits:
-			word = "does not fit"
-		case p.Note != "":
-			word = "fits, idle"
-		}
-		if p.Default {
-			word += ", default"
-		}
-		_ = a.stdout.Line("  %s: %s", p.Name, word)
-		a.wrapped(p.Summary, "    ")
-		a.wrapped("measured: "+p.Evidence, "    ")
-	}
-	for i, p := range doc.Patches {
-		if i > 0 && p.Note == doc.Patches[i-1].Note || p.Note == "" {
-			continue
-		}
-		_ = a.stdout.Line("")
-		a.wrapped(p.Note, "  ")
-	}
-	_ = a.stdout.Line("")
-	return a.stdout.Line("  folio patches NAME   why, what Go's developers say, what was measured")
+	return a.lines(doc.Lines(t, len(names) > 0))
 }
 
-func (a *app) describe(p overlay.Listed, t *overlay.Toolchain) {
-	_ = a.stdout.Line("%s (%s)", p.Name, p.Hash)
-	fits := "to the letter"
-	if p.Note != "" {
-		fits = p.Note
+func (a *app) lines(lines []string) (err error) {
+	for _, l := range lines {
+		err = a.stdout.Line("%s", l)
 	}
-	for _, row := range []struct{ what, text string }{
-		{"does", p.Summary}, {"why", p.Why}, {"upstream", p.Upstream}, {"until", p.Remove}, {"measured", p.Evidence}, {"switch", p.Switch},
-		{"written for", strings.Join(p.Go, ", ")}, {"fits " + t.String(), fits},
-	} {
-		if row.text != "" {
-			_ = a.stdout.Line("  %s:", row.what)
-			a.wrapped(row.text, "    ")
-		}
-	}
-}
-
-// wrapped prints a text as indented lines.
-func (a *app) wrapped(text, indent string) {
-	for _, l := range console.Wrap(indent, indent, text, 78) {
-		_ = a.stdout.Line("%s", l)
-	}
+	return err
 }
 
 // patchesOf says what was patched in a program.
@@ -158,27 +107,8 @@ func (a *app) patchesOf(f patchesFlags) error {
 	if err != nil {
 		return fmt.Errorf("--of: %w", err)
 	}
-	switch {
-	case f.json:
+	if f.json {
 		return a.writeJSON(doc)
-	case *doc.Copy:
-		_ = a.stdout.Line("%s: a copy by folio patch (%s, %s): its heap asks for huge pages", f.of, doc.Go, doc.Arch)
-		for _, e := range doc.Edits {
-			_ = a.stdout.Line("  %#x (file offset %#x): %x -> %x", e.Address, e.Offset, e.Old, e.New)
-		}
-		return nil
-	case len(doc.Patches) == 0:
-		return a.stdout.Line("%s: nothing was patched in it by folio", f.of)
 	}
-	_ = a.stdout.Line("%s: %s with", f.of, doc.Go)
-	for _, p := range doc.Patches {
-		note := ""
-		if mine, err := overlay.Lookup(p.Name); err != nil {
-			note = ", which this folio does not know"
-		} else if mine[0].Hash != p.Hash {
-			note = ", another version than this folio's"
-		}
-		_ = a.stdout.Line("  %s@%s%s", p.Name, p.Hash, note)
-	}
-	return nil
+	return a.lines(doc.FileLines(f.of))
 }

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"runtime"
-	"runtime/debug"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
@@ -13,27 +9,6 @@ import (
 
 const versionLong = `Print the version of folio, how it was built, and the versions of Go that each part
 of it supports. Include the output in bug reports. 'folio --version' prints one line.`
-
-// A versionJSON is the document of --json.
-type versionJSON struct {
-	Schema   string        `json:"schema"` // folio-version/1
-	Version  string        `json:"version"`
-	Commit   string        `json:"commit,omitempty"`
-	Time     string        `json:"commit_time,omitempty"` // RFC 3339
-	Modified bool          `json:"modified,omitempty"`
-	Go       string        `json:"go"` // that built folio
-	Target   string        `json:"target"`
-	Supports []supportJSON `json:"supports"`
-	Tested   []string      `json:"tested"` // releases of Go
-}
-
-// A supportJSON is a row of the table of supported versions.
-type supportJSON struct {
-	Part        string `json:"part"`
-	Description string `json:"description"`
-	From        string `json:"from"`
-	To          string `json:"to"`
-}
 
 func newVersion(a *app) *cobra.Command {
 	var asJSON bool
@@ -45,7 +20,7 @@ func newVersion(a *app) *cobra.Command {
   folio version --json`,
 		Args: usage.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			doc := versionDocument()
+			doc := goversion.NewReport(version())
 			if asJSON {
 				return a.writeJSON(doc)
 			}
@@ -56,32 +31,7 @@ func newVersion(a *app) *cobra.Command {
 	return cmd
 }
 
-func versionDocument() versionJSON {
-	doc := versionJSON{
-		Schema: "folio-version/1", Version: version(), Go: runtime.Version(), Target: runtime.GOOS + "/" + runtime.GOARCH,
-		Tested: slices.Clone(goversion.Releases),
-	}
-	for _, s := range goversion.Table {
-		doc.Supports = append(doc.Supports, supportJSON{s.Part, s.Of, s.From, s.To})
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return doc
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			doc.Commit = s.Value
-		case "vcs.time":
-			doc.Time = s.Value
-		case "vcs.modified":
-			doc.Modified = s.Value == "true"
-		}
-	}
-	return doc
-}
-
-func (a *app) printVersion(doc versionJSON) error {
+func (a *app) printVersion(doc *goversion.Report) error {
 	_ = a.stdout.Line("folio %s", doc.Version)
 	_ = a.stdout.Line("built with %s for %s", doc.Go, doc.Target)
 	if doc.Commit != "" {
