@@ -59,8 +59,8 @@ const (
 	// touched. Linux only; elsewhere, and where transparent huge pages are
 	// off, it does nothing.
 	HugeAuto HugePages = iota
-	// HugeOff leaves the heap as the runtime made it.
-	HugeOff
+	// WhyHugeOff leaves the heap as the runtime made it.
+	WhyHugeOff
 )
 
 // String returns the name of the policy.
@@ -68,7 +68,7 @@ func (p HugePages) String() string {
 	switch p {
 	case HugeAuto:
 		return "auto"
-	case HugeOff:
+	case WhyHugeOff:
 		return "off"
 	}
 	return "unknown"

@@ -306,7 +306,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 			s.notes.Add(err.Error())
 		} else if err != nil {
 			return err
-		} else if err := trial.GetsHuge(p.FS, setting.Environ(os.Environ())); err != nil {
+		} else if err := trial.WhyNotHuge(p.FS, setting.Environ(os.Environ())); err != nil {
 			s.notes.Add("thp=heap changes nothing here: " + err.Error())
 		}
 	}

@@ -88,7 +88,7 @@ func execCommand(a *app, f *execFlags) *cobra.Command {
 	return cmd
 }
 
-// A launch is what folio exec was asked for.
+// A launchRequest is what folio exec was asked for.
 type launchRequest struct {
 	args    []string
 	path    string

@@ -93,7 +93,7 @@ func (r *launchRequest) prepare(env []string) (*launch.Program, error) {
 	return launch.Prepare(r.path)
 }
 
-func (r *launchRequest) mayHuge(env []string) error { return trial.HugeOff(procmem.New(""), env) }
+func (r *launchRequest) mayHuge(env []string) error { return trial.WhyHugeOff(procmem.New(""), env) }
 
 func (r *launchRequest) strictly(why error) error {
 	return errors.Join(errors.New("exec: --strict: "+r.args[0]+" was not started: "+why.Error()), exitCode(exitCannotRun))

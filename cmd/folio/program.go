@@ -238,7 +238,7 @@ func sweep() {
 
 // getsHuge says why --thp heap would change nothing for the program.
 func (s *session) getsHuge() error {
-	return trial.GetsHuge(s.program.FS, s.base.Environ(os.Environ()))
+	return trial.WhyNotHuge(s.program.FS, s.base.Environ(os.Environ()))
 }
 
 // about begins the result: where it is measured, and what. exe is the program's

@@ -22,7 +22,7 @@ var ErrUntraced = errors.New("where nothing may trace a process, folio patch mak
 
 // MayHeap says why the command cannot run under THPHeap, or that it need not, with an
 // error that is ErrOwnHeap. Whether the heap then gets huge pages is for the system
-// to say: see [GetsHuge].
+// to say: see [WhyNotHuge].
 func (p *Program) MayHeap() error {
 	if p.Patched {
 		return nil
@@ -97,11 +97,11 @@ func HeapHazard(fs procmem.FS) string {
 	return strings.Join(out, "; ")
 }
 
-// GetsHuge says why THPHeap would change nothing here, for a program with this
+// WhyNotHuge says why THPHeap would change nothing here, for a program with this
 // environment; nil if nothing is known that would be in its way. The program can
 // run all the same.
-func GetsHuge(fs procmem.FS, env []string) error {
-	if err := HugeOff(fs, env); err != nil {
+func WhyNotHuge(fs procmem.FS, env []string) error {
+	if err := WhyHugeOff(fs, env); err != nil {
 		return err
 	}
 	thp, err := fs.THP()
@@ -114,9 +114,9 @@ func GetsHuge(fs procmem.FS, env []string) error {
 	return nil
 }
 
-// HugeOff says what turns huge pages off for a program with this environment; nil if
+// WhyHugeOff says what turns huge pages off for a program with this environment; nil if
 // nothing is known to.
-func HugeOff(fs procmem.FS, env []string) error {
+func WhyHugeOff(fs procmem.FS, env []string) error {
 	if godebug, _ := getenv(env, "GODEBUG"); disablesTHP(godebug) {
 		return errors.New("GODEBUG=disablethp=1 forbids it: unset that")
 	}

@@ -19,7 +19,7 @@ import (
 // needHuge is for tests of what the kernel gives to programs that ask.
 func needHuge(t *testing.T) {
 	t.Helper()
-	if err := GetsHuge(procmem.New(""), os.Environ()); err != nil {
+	if err := WhyNotHuge(procmem.New(""), os.Environ()); err != nil {
 		testenv.Missing(t, "huge pages: %v", err)
 	}
 	if thp, err := procmem.New("").THP(); err != nil || thp.Enabled.Selected != "madvise" {

@@ -66,14 +66,14 @@ func TestGetsHuge(t *testing.T) {
 			put("sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n")
 		}
 		put(filepath.Join("proc", strconv.Itoa(os.Getpid()), "status"), "Name:\tx\n"+c.status)
-		err := GetsHuge(procmem.New(root), c.env)
+		err := WhyNotHuge(procmem.New(root), c.env)
 		if c.want == "" && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		} else if c.want != "" {
 			checkMessage(t, err, c.want)
 		}
 		// What is not known keeps no program from asking.
-		if off := HugeOff(procmem.New(root), c.env); (off != nil) != (c.want != "" && c.name != "no THP") {
+		if off := WhyHugeOff(procmem.New(root), c.env); (off != nil) != (c.want != "" && c.name != "no THP") {
 			t.Errorf("%s: off: %v", c.name, off)
 		}
 	}

@@ -6,10 +6,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 )
 
-// A plot is as wide as the terminal has room for, within these; wider ones are
-// no easier to read.
-const ()
-
 // Place returns where an arm stands in a picture of metric and memory: adjusted for
 // drift, of one that left early about. ok is false where that is not known.
 func Place(a *result.Arm) (x, y float64, ok bool) {
@@ -22,6 +18,3 @@ func Place(a *result.Arm) (x, y float64, ok bool) {
 	}
 	return x, y, x > 0 && y > 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0)
 }
-
-// Marks of the plot but for letters.
-const ()

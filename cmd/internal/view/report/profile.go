@@ -11,10 +11,6 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// barWidth is the length of the bar of the whole CPU time where the width
-// of the terminal is not known; else it takes what is left, within bounds.
-const ()
-
 // removed lists the classes whose time a setting changed most, at most n.
 func removed(base, with *result.Profile, n int) string {
 	if !base.Shares() || !with.Shares() || min(base.Samples, with.Samples) < result.EnoughSamples {

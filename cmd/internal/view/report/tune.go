@@ -77,6 +77,3 @@ func Mark(f *result.File, a *result.Arm) string {
 	}
 	return ""
 }
-
-// intervals is the column that has them, plainHead its heading without them.
-const ()
