@@ -283,7 +283,7 @@ func TestHoverAndCopy(t *testing.T) {
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
 	b.until(`!document.getElementById('tip').hidden`)
 	text := eval[string](b, `document.getElementById('tip').innerText`)
-	for _, want := range []string{"GOGC: GOGC=400", "wall", "peak memory", "faults", "GC cycles", "runs"} {
+	for _, want := range []string{"GOGC: GOGC=400", "wall", "peak RSS", "faults", "GC cycles", "runs"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("beside the point: %q, want %s", text, want)
 		}
