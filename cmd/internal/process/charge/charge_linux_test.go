@@ -209,9 +209,17 @@ func TestReleasedInPart(t *testing.T) {
 	if err != nil || thp.Enabled.Selected != "madvise" && thp.Enabled.Selected != "always" {
 		testenv.Missing(t, "no transparent huge pages: %v", err)
 	}
-	c := newContainer(t)
-	m := c.run("huge")
-	out := c.read()
+	var c *container
+	var m *member
+	var out *Charge
+	// Elsewhere on the machine the kernel may run short of memory, and split some of them.
+	for range 5 {
+		c = newContainer(t)
+		m = c.run("huge")
+		if out = c.read(); out.Part(Unsplit).Bytes >= 24*mib {
+			break
+		}
+	}
 	if len(out.Processes) != 1 || out.Processes[0].Anonymous == nil || *out.Processes[0].Anonymous < 24*mib {
 		t.Fatalf("process %d: %+v", m.pid, out.Processes)
 	}

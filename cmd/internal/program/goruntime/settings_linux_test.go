@@ -158,9 +158,10 @@ func testSetter(t *testing.T, p *tellable, s *Setter) {
 			t.Fatalf("%+v: from %+v, %v; want from %+v", want, was, err, before)
 		}
 		got, goal := p.tell(t, "- -")
+		// A goal that the limit decides follows what the program has in memory at the moment.
 		// SetMemoryLimit computes nothing unless the limit changes, SetGCPercent does.
 		same, own := p.tell(t, fmt.Sprint(want.Percent, " ", want.Limit))
-		if got != want || same != want || goal != own {
+		if got != want || same != want || goal != own && (want.Limit == math.MaxInt64 || max(goal, own)-min(goal, own) > 1<<20) {
 			t.Errorf("%+v: the program has %+v and the goal %d; by its own setting %+v and %d", want, got, goal, same, own)
 		}
 		before = want
