@@ -19,8 +19,8 @@ const initLong = `Make a setting permanent in the files of a project.
 
   package.json   folio-exec before the Go programs that scripts start, such as tsc of
                  TypeScript 7 and esbuild, and @foliomem/folio in devDependencies
-  Dockerfile     folio exec in ENTRYPOINT or CMD of the last stage (exec form)
-  *.service      a drop-in, NAME.service.d/folio.conf, that starts the service by folio exec
+  Dockerfile     ENTRYPOINT or CMD of the last stage (exec form)
+  *.service      ExecStart, in a drop-in NAME.service.d/folio.conf
   .folio.env     GOGC and GOMEMLIMIT for CI, in projects with a CI configuration
 
 Without flags, that is the heap on huge pages. What is not known to be a Go program stays
