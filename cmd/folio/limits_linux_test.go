@@ -303,10 +303,14 @@ func TestOfferedLimitLives(t *testing.T) {
 		return m[1]
 	}
 	for _, killed := range []string{"150MiB", "172MiB"} {
-		c := folio(137, "run", "--env", "GOMEMLIMIT="+killed, "--full")
-		text := c.stdout.String() + c.stderr.String()
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), "GOMEMLIMIT does not fit into the memory limit: the OOM killer ended the program") {
-			t.Errorf("%s: %s", killed, text)
+		text, offered := "", false
+		for try := 0; try < 8 && !offered; try++ { // on a busy machine the program may be killed before it is read near the limit
+			c := folio(137, "run", "--env", "GOMEMLIMIT="+killed, "--full")
+			text = c.stdout.String() + c.stderr.String()
+			offered = strings.Contains(strings.Join(strings.Fields(text), " "), "GOMEMLIMIT does not fit into the memory limit: the OOM killer ended the program")
+		}
+		if !offered {
+			t.Fatalf("%s: %s", killed, text)
 		}
 		folio(0, "run", "--memlimit", number(text, "folio run --memlimit="))
 	}
