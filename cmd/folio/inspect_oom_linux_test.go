@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/cgrouptest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -29,19 +29,7 @@ import (
 // when it was killed.
 func leaky(t *testing.T, limit uint64) (cmd *exec.Cmd, more func() bool, dir string) {
 	t.Helper()
-	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(limit << 20)})
-	if err != nil {
-		testenv.Missing(t, "%v", err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	g, err := p.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := cgrouptest.WithMemory(t, limit<<20)
 	cmd = exec.Command("gcprog", "-leak", "-pidfile", "/dev/stdout")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), raceEnv}
 	in, out := testenv.Start(t, cmd)

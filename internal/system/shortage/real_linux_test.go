@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/cgrouptest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -42,19 +42,7 @@ func grow() error {
 // contained starts a role in a cgroup of 128 MiB, and returns it.
 func contained(t *testing.T) (cmd *exec.Cmd, more func(), dir string) {
 	t.Helper()
-	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(uint64(128 * mib))})
-	if err != nil {
-		testenv.Missing(t, "%v", err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	g, err := p.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := cgrouptest.WithMemory(t, 128*mib)
 	cmd = testenv.Role(t, "grow")
 	cmd.Env = append(cmd.Env, "GOGC=off")
 	in, out := testenv.Start(t, cmd)

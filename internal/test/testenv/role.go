@@ -56,3 +56,18 @@ func RunRole(t testing.TB, name string, env ...string) (stdout, stderr string) {
 	}
 	return out.String(), errs.String()
 }
+
+// RunIn runs the tests of a package with a directory of their own in a variable, so that what the
+// code keeps for its user is kept there and removed. It returns the exit code.
+func RunIn(m *testing.M, variable string) int {
+	dir, err := os.MkdirTemp("", "folio-test-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = os.Setenv(variable, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}

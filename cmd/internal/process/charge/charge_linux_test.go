@@ -20,6 +20,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/cgrouptest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -35,19 +36,7 @@ func newContainer(t *testing.T) *container {
 	if testenv.Race {
 		t.Skip("memory of the race detector is the program's")
 	}
-	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(uint64(1 << 30))})
-	if err != nil {
-		testenv.Missing(t, "%v", err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	g, err := p.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := cgrouptest.WithMemory(t, 1<<30)
 	return &container{t: t, group: g}
 }
 

@@ -20,21 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("FOLIO_TEST_ROLE") == "busy" {
-		busy()
-		return
-	}
-	dir, err := os.MkdirTemp("", "folio-livegc-")
-	if err == nil {
-		err = os.Setenv("XDG_RUNTIME_DIR", dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	testenv.PlayRole(map[string]func() error{"busy": busy})
+	os.Exit(testenv.RunIn(m, "XDG_RUNTIME_DIR"))
 }
 
 type node struct {
@@ -67,7 +54,7 @@ func whole(percent, limit uint64) bool {
 // is in effect, how many GC cycles there were, and how often it saw a value that nobody set;
 // a number is a GOGC that it sets first, itself, and "fight" has it do so all the time, until
 // the next line. "exec" has it begin again with GOGC=257.
-func busy() {
+func busy() error {
 	kept = tree(12)
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
@@ -117,11 +104,11 @@ func busy() {
 				}
 			})
 		case sc.Text() == "exec":
-			_ = syscall.Exec(os.Args[0], []string{os.Args[0], "again"}, append(os.Environ(), "GOGC="+strconv.Itoa(percentUnit)))
-			os.Exit(1)
+			return syscall.Exec(os.Args[0], []string{os.Args[0], "again"}, append(os.Environ(), "GOGC="+strconv.Itoa(percentUnit)))
 		}
 		say()
 	}
+	return nil
 }
 
 type answer struct {
@@ -144,7 +131,7 @@ func start(t *testing.T, env ...string) subject {
 func startProgram(t *testing.T, path string, env ...string) subject {
 	t.Helper()
 	cmd := exec.Command(path)
-	cmd.Env = append(os.Environ(), append([]string{"FOLIO_TEST_ROLE=busy"}, env...)...)
+	cmd.Env = append(os.Environ(), append([]string{testenv.RoleEnv + "=busy"}, env...)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

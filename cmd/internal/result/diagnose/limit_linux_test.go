@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/cgrouptest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -26,19 +27,7 @@ type box struct {
 
 func newBox(t *testing.T, exe string, mib uint64) *box {
 	t.Helper()
-	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(mib << 20)})
-	if err != nil {
-		testenv.Missing(t, "%v", err)
-	}
-	g, err := p.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := cgrouptest.WithMemory(t, mib<<20)
 	return &box{t, exe, g}
 }
 

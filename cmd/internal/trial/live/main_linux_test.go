@@ -21,37 +21,13 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-const role = "FOLIO_TEST_ROLE"
-
 func TestMain(m *testing.M) {
-	switch os.Getenv(role) {
-	case "server":
-		serve()
-		return
-	case "guard":
-		if err := guard.Main[livegc.Undo](nil, os.Args[1:], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	case "switch":
-		if err := switchAllTheTime(os.Args[1]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	dir, err := os.MkdirTemp("", "folio-live-")
-	if err == nil {
-		err = os.Setenv("XDG_RUNTIME_DIR", dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	testenv.PlayRole(map[string]func() error{
+		"server": serve,
+		"guard":  func() error { return guard.Main[livegc.Undo](nil, os.Args[1:], os.Stdin, os.Stdout) },
+		"switch": func() error { return switchAllTheTime(os.Args[1]) },
+	})
+	os.Exit(testenv.RunIn(m, "XDG_RUNTIME_DIR"))
 }
 
 type node struct {
@@ -70,7 +46,7 @@ var kept, garbage *node
 
 // serve keeps some 2 MB, allocates all the time, and counts that as requests, in the text format
 // of Prometheus at the address that it prints. /gogc sets its GOGC, /fail has requests fail.
-func serve() {
+func serve() error {
 	kept = tree(13)
 	var requests, failed atomic.Int64
 	var fail atomic.Bool
@@ -101,11 +77,10 @@ func serve() {
 	http.HandleFunc("/fail", func(http.ResponseWriter, *http.Request) { fail.Store(true) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
 	fmt.Println(l.Addr())
-	_ = http.Serve(l, nil)
+	return http.Serve(l, nil)
 }
 
 // A server is a process of serve.
@@ -117,8 +92,7 @@ type server struct {
 
 func start(t *testing.T) *server {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), role+"=server", "GOGC=100", "GOMEMLIMIT=")
+	cmd := testenv.Role(t, "server", "GOGC=100", "GOMEMLIMIT=")
 	_, out := testenv.Start(t, cmd)
 	line, err := out.ReadString('\n')
 	if err != nil {
@@ -178,7 +152,7 @@ func (s *server) open(o Options) *Process {
 
 func openServer(ctx context.Context, pid int, o Options) (*Process, error) {
 	o.Block = max(o.Block, 40*time.Millisecond)
-	o.Guard = []string{"/usr/bin/env", role + "=guard", os.Args[0]}
+	o.Guard = []string{"/usr/bin/env", testenv.RoleEnv + "=guard", os.Args[0]}
 	return Open(ctx, procmem.New(""), pid, o)
 }
 

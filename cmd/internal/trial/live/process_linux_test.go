@@ -194,7 +194,7 @@ func TestRandomKills(t *testing.T) {
 			t.Fatal("it is held")
 		}
 		cmd := exec.Command(os.Args[0], strconv.Itoa(s.cmd.Process.Pid))
-		cmd.Env = append(os.Environ(), role+"=switch")
+		cmd.Env = append(os.Environ(), testenv.RoleEnv+"=switch")
 		cmd.Stderr = os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		out, err := cmd.StdoutPipe()
