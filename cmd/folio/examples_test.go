@@ -41,8 +41,6 @@ var notRun = []struct {
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio (agent|fleet)\b`, reason: "a program of the module fleet, which has tests of its own"},
 	{pattern: `folio inspect --(heap|diff|goroutines)`, reason: "needs a process with a heap profile; tests of cmd/internal/program/callsite read such"},
-	{pattern: `^folio init`, reason: "needs a project with programs of npm; testdata/script/init.txtar has one"},
-	{pattern: `folio tune --attach`, reason: "needs a process at work; testdata/script/tune_attach.txtar has one"},
 	{pattern: `folio build --verify`, reason: "takes minutes; the tests of cmd/internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|assist|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
@@ -80,6 +78,9 @@ var reductions = []struct {
 	{from: `--save /var/tmp`, to: "--save ."},
 	{from: `(folio inspect .*)/sys/fs/cgroup/system\.slice/orders\.service`, to: "$1$$PID"},
 	{from: `(folio inspect --oom .*?)( &)?$`, to: "timeout --foreground --preserve-status -s INT 1 $1"},
+	{from: `folio init --from tune\.json`, to: "folio init --gogc 400"}, // it recommends the default
+	{from: `^(folio tune --attach) \$PID((?: --(?:max-rss|html|json) \S+)*)( --(?:metric|max-p99|max-errors|rate|target) \S+)*( #.*)?$`,
+		to: "gcprog -alloc 8 -churn -sleep 1h -pidfile busy & until [ -s busy ]; do sleep 0.05; done; $1 $$(cat busy) --block 60ms$2; s=$$?; kill -9 $$!; rm busy; exit $$s"}, // a process at work
 	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},
 	{from: `--budget 5m (.*--rate )`, to: "--budget 1m $1"}, // each run takes a second; on a slow machine there is room for all of one round
 	{from: `(folio ab.*) --budget [0-9]+s`, to: "$1"},
@@ -290,6 +291,7 @@ func (w *exampleWorld) fill(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new && mkdir bin && ln -s ../prog bin/esbuild")
+	w.sh(t, `mkdir -p services/api && cp go.mod services/api && printf '[Service]\nExecStart=/srv/server\n' | tee server.service >services/api/api.service`)
 	w.sh(t, `git init -q -b main . && git add -A && for i in 1 2; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done`)
 	w.sh(t, `for i in before after; do folio run --count 2 --json $i.json -- ./prog; done
 		folio tune --rounds 1 --max-rss 1GiB --json tune.json -- ./prog
@@ -360,12 +362,12 @@ func (w *exampleWorld) run(t *testing.T, e example, line string) {
 
 // The list of what is not run stays a short one, and each reduction is of use.
 func TestNotRun(t *testing.T) {
-	if len(notRun) > 9 {
+	if len(notRun) > 7 {
 		t.Errorf("%d kinds of examples are not run", len(notRun))
 	}
 	all := examples(t)
 	not := slices.DeleteFunc(slices.Clone(all), func(e example) bool { _, reason := reduced(e.line); return reason == "" })
-	if len(not) > 40 || // four of them are of the programs of fleet/, which have tests of their own
+	if len(not) > 30 || // four of them are of the programs of fleet/, which have tests of their own
 		len(all) < 90 {
 		t.Errorf("%d of %d examples are not run: %s", len(not), len(all), fmt.Sprint(not))
 	}
