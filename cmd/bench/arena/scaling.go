@@ -16,7 +16,7 @@ import (
 var scalings = []struct{ name, arm string }{
 	{"Of[T].New, an arena a thread, reset", "steady"},
 	{"New[T], an arena a thread, reset", "steady-new"},
-	{"Of[T].New, arenas that come and go", "come-and-go"},
+	{"Of[T].New, short-lived arenas", "come-and-go"},
 }
 
 // scalingBytes are how much is allocated until the arena is reset or freed.

@@ -83,7 +83,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// look collapses what is dense in one process. One that is no Go program yet may
+// look collapses what is dense in one process. One that is not a Go program yet may
 // become one by exec.
 func (f *follower) look(ctx context.Context, open map[int]*collapser.Collapser, pid int) {
 	m, err := f.files.Statm(pid)

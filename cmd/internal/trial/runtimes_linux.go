@@ -77,7 +77,7 @@ type readRuntime struct {
 	next time.Time
 }
 
-// A process that is no Go program, or that can load libraries, is looked at again for Go
+// A process that is not a Go program, or that can load libraries, is looked at again for Go
 // libraries, after a time that is doubled each time; and before it ends.
 const firstRest, longestRest = 50 * time.Millisecond, 2 * time.Second
 
@@ -271,7 +271,7 @@ func (c *runtimes) open(p *readRuntime) {
 		}
 		p.over = p.ending
 	case errors.Is(err, os.ErrPermission) && c.told && !p.isGo:
-		p.over = true // it is no Go program, as far as its file says
+		p.over = true // by its file, it is not a Go program
 	case errors.Is(err, layout.ErrUnknown):
 		p.err, p.over = fmt.Errorf("the runtime of process %d cannot be read: %w; with GODEBUG=gctrace=1 in the environment, folio counts the lines of its trace", p.pid, err), true
 	case errors.Is(err, os.ErrPermission), p.tries == mostTries:

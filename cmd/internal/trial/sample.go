@@ -95,7 +95,7 @@ type Sample struct {
 	Stacks    *profile.Stacks    `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
-	// Profiled says that CPU time was sampled, also if no sample came of it.
+	// Profiled says that CPU time was sampled, even if no sample was taken.
 	Profiled bool `json:"-"`
 
 	// Load is what the load generator of folio found: the latencies of all requests. Nil

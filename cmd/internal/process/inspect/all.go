@@ -19,7 +19,7 @@ type Row struct {
 	Command   []string
 	Name      string
 	UID       *int
-	GoVersion string // "" if it is no Go program
+	GoVersion string // "" if it is not a Go program
 
 	Resident uint64
 	Windows  Windows // of its Go heap, else of its anonymous memory

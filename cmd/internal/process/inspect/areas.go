@@ -45,7 +45,7 @@ func KindTitle(key string) string {
 	return key
 }
 
-// ErrNotGo says that a process is no Go program, so that nobody knows which part of
+// ErrNotGo says that a process is not a Go program, so that nobody knows which part of
 // its memory is a heap.
 var ErrNotGo = errors.New("not a Go program")
 

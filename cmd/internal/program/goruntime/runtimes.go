@@ -45,7 +45,7 @@ func (r *Runtime) Version() string {
 	return r.Build.GoVersion
 }
 
-// deleted ends the name of a mapped file that has none any more.
+// deleted ends the name of a mapped file that was deleted.
 const deleted = " (deleted)"
 
 // Runtimes finds the Go runtimes of a process. It is for one goroutine at a time.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CheckFlag refuses variables of a flag that are none, are set twice, or that Go programs do not
+// CheckFlag refuses variables of a flag that are not KEY=VALUE, are set twice, or that Go programs do not
 // read.
 func CheckFlag(flag string, env []string) error {
 	seen := make(map[string]string)

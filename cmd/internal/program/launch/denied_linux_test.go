@@ -84,7 +84,7 @@ func TestFewProcesses(t *testing.T) {
 	}
 }
 
-// noThread recognizes what the Go runtime says when it ends for want of a
+// noThread recognizes what the Go runtime says when it ends without a
 // thread; with cgo it is libc that was asked for one.
 func noThread(stderr string) bool {
 	return strings.Contains(stderr, "failed to create new OS thread") ||

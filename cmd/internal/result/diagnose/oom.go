@@ -57,12 +57,8 @@ func adviseOOM(s *RunFacts) (NextStep, bool) {
 	if k.Charged != "" {
 		evidence += "; " + k.Charged
 	}
-	switch {
-	case s.HeapPeak == nil:
-	case s.AtLeast:
+	if s.HeapPeak != nil { // nobody saw the last of it
 		evidence += "; heap peak at least " + unit.Bytes(*s.HeapPeak)
-	default:
-		evidence += "; heap at least " + unit.Bytes(*s.HeapPeak)
 	}
 	out := NextStep{Rule: ruleOOM, Source: sourceOOM, What: "Keep within the memory limit: the OOM killer ended the program", Evidence: evidence}
 	if k.Limit == nil {

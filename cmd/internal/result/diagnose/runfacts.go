@@ -53,8 +53,8 @@ type RunFacts struct {
 	Runs    int // that are taken into account
 
 	Profile *profile.Result // of all samples together; nil: not sampled, or too few
-	// Sampled is how many samples there are, in SampledCPU seconds of CPU time, also of too
-	// few; Unsampled says why there are none, where that is not as asked.
+	// Sampled is the number of samples in SampledCPU seconds of CPU time, even if too few for
+	// Profile; Unsampled says why CPU time was not sampled although that was asked for.
 	Sampled    uint64
 	SampledCPU float64
 	Unsampled  error

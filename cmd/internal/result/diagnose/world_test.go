@@ -31,7 +31,7 @@ type world struct {
 	page  int
 	watch time.Duration
 
-	version string // of Go; "" is no Go program
+	version string // of Go; "" is not a Go program
 	noExe   error
 	noTrace error
 	states  []goruntime.State // one after the other, the last one stays
