@@ -1,6 +1,7 @@
 package procmem
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,17 +18,30 @@ func (f FS) Path(name string) string { return f.path(strings.TrimPrefix(name, "/
 
 // Processes lists the processes of a memory cgroup and of those below it, by number. What may not
 // be read is left out.
-func (g MemoryGroup) Processes() (pids []int) {
-	_ = filepath.WalkDir(g.dir, func(dir string, d os.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return nil // gone meanwhile
+func (g MemoryGroup) Processes() []int {
+	pids, _ := CgroupProcesses(g.dir)
+	return pids
+}
+
+// CgroupProcesses lists the processes of a cgroup and of those below it, by number. The error is of
+// what may not be read; what has gone meanwhile is left out.
+func CgroupProcesses(dir string) (pids []int, err error) {
+	_ = filepath.WalkDir(dir, func(dir string, d os.DirEntry, failed error) error {
+		if failed == nil && !d.IsDir() {
+			return nil
 		}
-		file := filepath.Join(dir, "cgroup.procs")
-		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-			return nil // not a cgroup: reading it may wait
+		var data []byte
+		if failed == nil {
+			file := filepath.Join(dir, "cgroup.procs")
+			if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+				return nil // not a cgroup: reading it may wait
+			}
+			data, failed = readFile(file)
 		}
-		data, err := readFile(file)
-		if err != nil {
+		if failed != nil {
+			if !Gone(failed) {
+				err = errors.Join(err, failed)
+			}
 			return nil
 		}
 		for field := range strings.FieldsSeq(string(data)) {
@@ -38,5 +52,5 @@ func (g MemoryGroup) Processes() (pids []int) {
 		return nil
 	})
 	slices.Sort(pids)
-	return slices.Compact(pids)
+	return slices.Compact(pids), err
 }

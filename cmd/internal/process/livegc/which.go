@@ -3,12 +3,8 @@ package livegc
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -67,20 +63,7 @@ func inCgroup(dir string) (pids []int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
 		return nil, fmt.Errorf("%s is not the directory of a cgroup: it has no cgroup.procs", dir)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() != "cgroup.procs" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		for _, word := range strings.Fields(string(data)) {
-			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
-				pids = append(pids, pid)
-			}
-		}
-		return err
-	})
-	slices.Sort(pids)
-	return slices.Compact(pids), err
+	return procmem.CgroupProcesses(dir)
 }
 
 // named reports whether a process has this name: its comm, which inspect and ps show, or the

@@ -175,23 +175,13 @@ func (o *watcher) pids() []int {
 	}
 	rss := make(map[int]uint64)
 	var out []int
-	_ = filepath.WalkDir(o.group, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return nil // it is gone
+	all, _ := procmem.CgroupProcesses(o.group) // what may not be read is left out
+	for _, pid := range all {
+		if m, err := o.fs.Statm(pid); err == nil && pid != os.Getpid() {
+			rss[pid] = m.RSS
+			out = append(out, pid)
 		}
-		data, err := input.ReadFile(filepath.Join(path, "cgroup.procs"), mostOfCgroup)
-		if err != nil {
-			return nil
-		}
-		for _, word := range strings.Fields(string(data)) {
-			pid, err := strconv.Atoi(word)
-			if m, merr := o.fs.Statm(pid); err == nil && merr == nil && pid > 0 && pid != os.Getpid() {
-				rss[pid] = m.RSS
-				out = append(out, pid)
-			}
-		}
-		return nil
-	})
+	}
 	slices.SortFunc(out, func(a, b int) int { return cmp.Or(cmp.Compare(rss[b], rss[a]), cmp.Compare(a, b)) })
 	return out[:min(len(out), mostOpened)]
 }
