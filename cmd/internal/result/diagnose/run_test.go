@@ -270,7 +270,7 @@ func TestServerAdvice(t *testing.T) {
 	}
 }
 
-func TestNewSheet(t *testing.T) {
+func TestNewRunFacts(t *testing.T) {
 	sample := func(i int) *trial.Sample {
 		return &trial.Sample{
 			Wall: float64(i), User: 2 * float64(i), Sys: 0.5, CPU: 2*float64(i) + 0.5, MinorFaults: int64(100 * i),
@@ -305,6 +305,9 @@ func TestNewSheet(t *testing.T) {
 		s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{part, none})
 		if text := strings.Join(s.Time(), " "); !strings.Contains(text, want) {
 			t.Errorf("%d cycles seen in part: %q", cycles, text)
+		}
+		if !s.Go {
+			t.Errorf("%d cycles seen in part: it is not said to be a Go program", cycles)
 		}
 	}
 

@@ -101,7 +101,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	s.OnlyLibraries = slices.ContainsFunc(samples, func(s *trial.Sample) bool { return s.OnlyLibraries })
 	s.lookAt(samples)
 	s.Counted = trial.PeakWaterfall(samples).Cycles()
-	s.Go = s.Cycles != nil
+	s.Go = slices.ContainsFunc(samples, func(x *trial.Sample) bool { return x.GCCounted != "" })
 	s.Digest = DigestOf(samples)
 	return s
 }

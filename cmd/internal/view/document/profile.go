@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -147,7 +149,14 @@ func shownShares(p *result.Profile) map[result.Class]float64 {
 	return out
 }
 
-func thousandths(fraction float64) int { return int(math.Round(fraction * 1000)) }
+// thousandths rounds a share as [unit.Percent] prints it.
+func thousandths(fraction float64) int {
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(unit.Percent(fraction), "%"), 64)
+	if err != nil {
+		return 0 // unknown
+	}
+	return int(math.Round(10 * percent))
+}
 
 // addUp rounds the shares of classes to thousandths that add up to a total: down, and those
 // up that lose most.

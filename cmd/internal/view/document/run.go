@@ -107,7 +107,12 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 	default:
 		a.Figure = unit.Percent(tax.Fraction)
 		a.Text = formatf("[%s, %s] of CPU time goes to memory", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
-		if gc := found.Profile.GCFraction; gc != nil {
+		switch gc := found.Profile.GCFraction; {
+		case !found.Profile.Kernel && gc != nil:
+			a.Text += formatf(", without page faults: GC %s", unit.Percent(*gc))
+		case !found.Profile.Kernel:
+			a.Text += ", without page faults"
+		case gc != nil:
 			a.Text += formatf(": GC %s, the rest %s", unit.Percent(*gc), unit.Percent(float64(max(thousandths(tax.Fraction)-thousandths(*gc), 0))/1000))
 		}
 		a.Text += "."

@@ -66,6 +66,22 @@ func TestRunTextSampled(t *testing.T) {
 	}
 	golden(t, "run-sampled.txt", b.Bytes())
 	briefGolden(t, f, "sampled")
+
+	// Where the kernel's side is hidden, its page faults are not in the memory tax.
+	for _, s := range samples {
+		s.Profile.Kernel = false
+		for i := range s.Profile.Classes {
+			if c := &s.Profile.Classes[i]; c.Class == profile.PageFaults {
+				c.Class = profile.Kernel
+			}
+		}
+		s.Profile.Recompute()
+		s.Recompute()
+	}
+	f = runFile(samples)
+	f.Program.Command = []string{"./shop", "-n", "1"}
+	analyze(f)
+	briefGolden(t, f, "hidden-kernel")
 }
 
 // In each row of the table of folio tune, the GC share is a part of the memory tax, both
