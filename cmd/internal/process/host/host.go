@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/layout"
+	"github.com/foliomem/folio/cmd/internal/program/symbol"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -83,8 +85,8 @@ func known(s string) *string {
 
 // Program returns what a Go executable says about itself: the version of Go that
 // built it and its main module. A path without a slash is searched in PATH. ok
-// is false if there is no such executable or it is not Go. modulePath is "" for
-// a program that was built outside a module.
+// is false if there is no such executable, or it is not Go of a known version. modulePath is ""
+// for a program that was built outside a module.
 func Program(path string) (goVersion, modulePath string, ok bool) {
 	file, err := exec.LookPath(path)
 	if err != nil {
@@ -92,7 +94,23 @@ func Program(path string) (goVersion, modulePath string, ok bool) {
 	}
 	build, err := executable.ReadBuild(file)
 	if err != nil {
-		return "", "", false
+		goVersion, ok = withoutBuild(file)
+		return goVersion, "", ok
 	}
 	return build.GoVersion, build.Module, true
+}
+
+// withoutBuild returns the version of Go of a program whose build information was removed: its
+// table of functions tells that it is Go, its runtime the version.
+func withoutBuild(file string) (version string, ok bool) {
+	f, err := symbol.Open(file)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	if f.Foreign() != nil || !f.IsGo() {
+		return "", false
+	}
+	layout.Identify(f)
+	return f.GoVersion(), f.GoVersion() != ""
 }

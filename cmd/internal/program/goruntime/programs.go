@@ -39,10 +39,8 @@ func find(f *symbol.File, locate func(*symbol.File, *layout.Layout) (*layout.Glo
 		}
 		return nil, errNotGo
 	}
+	layout.Identify(f)
 	version := f.GoVersion()
-	if version == "" {
-		version = layout.Version(f)
-	}
 	l, err := layout.For(version, f.Machine())
 	if err != nil {
 		if foreign := f.Foreign(); foreign != nil {

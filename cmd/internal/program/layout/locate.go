@@ -255,6 +255,13 @@ func Version(f *symbol.File) string {
 	return ""
 }
 
+// Identify has a program without build information know its version, if its runtime tells.
+func Identify(f *symbol.File) {
+	if f.IsGo() && f.GoVersion() == "" {
+		f.Assume(Version(f))
+	}
+}
+
 // wanted are the functions that are followed.
 func wanted(gc bool) map[string]bool {
 	out := map[string]bool{"runtime.mallocinit": true}

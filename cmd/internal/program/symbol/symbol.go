@@ -123,6 +123,9 @@ func (f *File) GoVersion() string {
 	return *f.version
 }
 
+// Assume has the file be of a version of Go, where it does not say so itself.
+func (f *File) Assume(version string) { f.version = &version }
+
 // Foreign says who made the file, where that is not go build alone; nil for others.
 func (f *File) Foreign() *executable.ForeignError { return executable.Foreign(f.whole, f.s.size) }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/cmd/internal/program/layout"
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
 	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/system/perf"
@@ -141,6 +142,7 @@ func (o *object) open(path string, m *perf.Mapping, b *symbol.Budget) error {
 		f.Close()
 		return err
 	}
+	layout.Identify(syms) // names are read by the tables of its version
 	o.syms, o.closer = syms, f
 	o.setCode(f)
 	return nil

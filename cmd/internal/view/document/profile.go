@@ -158,21 +158,23 @@ func thousandths(fraction float64) int {
 	return int(math.Round(10 * percent))
 }
 
-// addUp rounds the shares of classes to thousandths that add up to a total: down, and those
-// up that lose most.
+// addUp rounds the shares of classes to thousandths that add up to a total. What rounding leaves
+// over goes to the smallest, which are the least likely to be part of the answer.
 func addUp(shares map[result.Class]float64, of []result.Class, total int) {
-	lost := func(c result.Class) float64 { return shares[c]*1000 - math.Floor(shares[c]*1000) }
 	order := slices.Clone(of)
-	slices.SortStableFunc(order, func(a, b result.Class) int { return cmp.Compare(lost(b), lost(a)) })
+	slices.SortStableFunc(order, func(a, b result.Class) int { return cmp.Compare(shares[a], shares[b]) })
+	rounded := make(map[result.Class]int)
 	for _, c := range of {
-		total -= int(shares[c] * 1000)
+		rounded[c] = thousandths(shares[c])
+		total -= rounded[c]
 	}
-	for i, c := range order {
-		up := 0
-		if i < total {
-			up = 1
+	for _, c := range order {
+		if step := cmp.Compare(total, 0); step > 0 || step < 0 && rounded[c] > 0 {
+			rounded[c], total = rounded[c]+step, total-step
 		}
-		shares[c] = float64(int(shares[c]*1000)+up) / 1000
+	}
+	for _, c := range of {
+		shares[c] = float64(rounded[c]) / 1000
 	}
 }
 
