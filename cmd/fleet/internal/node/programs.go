@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
 
 // fileID tells the files of programs apart. A file that takes over the number of one that
@@ -40,7 +41,7 @@ func (p *programs) look(path string) (id fileID, found *program, err error) {
 	p.clock++
 	if found = p.known[id]; found == nil {
 		found = &program{}
-		found.build, err = executable.ReadBuild(path)
+		found.build, err = goruntime.ReadBuild(path)
 		switch {
 		case err == nil:
 			found.isGo = true

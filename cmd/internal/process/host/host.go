@@ -8,9 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 
-	"github.com/foliomem/folio/cmd/internal/program/executable"
-	"github.com/foliomem/folio/cmd/internal/program/layout"
-	"github.com/foliomem/folio/cmd/internal/program/symbol"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -92,25 +90,9 @@ func Program(path string) (goVersion, modulePath string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	build, err := executable.ReadBuild(file)
+	build, err := goruntime.ReadBuild(file)
 	if err != nil {
-		goVersion, ok = withoutBuild(file)
-		return goVersion, "", ok
+		return "", "", false
 	}
 	return build.GoVersion, build.Module, true
-}
-
-// withoutBuild returns the version of Go of a program whose build information was removed: its
-// table of functions tells that it is Go, its runtime the version.
-func withoutBuild(file string) (version string, ok bool) {
-	f, err := symbol.Open(file)
-	if err != nil {
-		return "", false
-	}
-	defer f.Close()
-	if f.Foreign() != nil || !f.IsGo() {
-		return "", false
-	}
-	layout.Identify(f)
-	return f.GoVersion(), f.GoVersion() != ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
 
 // IgnoresQuota says why a Go program does not derive GOMAXPROCS from the CPU quota of its
@@ -16,7 +17,7 @@ func IgnoresQuota(path string, env []string) string {
 	if err != nil {
 		return "the program cannot be read"
 	}
-	build, err := executable.ReadBuild(file)
+	build, err := goruntime.ReadBuild(file)
 	if err != nil {
 		return "the program cannot be read"
 	}

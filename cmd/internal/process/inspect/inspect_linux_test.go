@@ -452,3 +452,17 @@ func main() {
 		}
 	}
 }
+
+// A program without build information is Go all the same: it must not be called "not Go" above the
+// parts of its Go heap.
+func TestNoBuildInfo(t *testing.T) {
+	path := testenv.Build{Source: testenv.CyclesSource(), Args: []string{"-ldflags=-s -w"}, Env: []string{"CGO_ENABLED=0"}}.Do(t)
+	pid, _ := testenv.StartMetrics(t, testenv.WithoutBuildInfo(t, path), "mixed", "10")
+	p, err := New().Process(pid, Options{Waterfall: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.IsGo == nil || !*p.IsGo || p.GoVersion != runtime.Version() || p.Of != GoHeap || p.Waterfall == nil || p.Waterfall.Part(waterfall.Live).Bytes == 0 {
+		t.Errorf("is Go: %v, version %q, windows of %v, %+v", p.IsGo, p.GoVersion, p.Of, p.Waterfall)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
-	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -92,7 +91,7 @@ func Others(fs procmem.FS, g procmem.MemoryGroup, pid int) (out []Runtime) {
 	}
 	slices.SortStableFunc(all, func(a, b process) int { return cmp.Compare(b.anon, a.anon) })
 	for _, p := range all[:min(len(all), mostOthers)] {
-		build, err := executable.ReadBuild(fs.ExePath(p.pid))
+		build, err := goruntime.ReadBuild(fs.ExePath(p.pid))
 		if err != nil {
 			continue
 		}

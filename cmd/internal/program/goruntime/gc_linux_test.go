@@ -1,13 +1,10 @@
 package goruntime
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -209,16 +206,10 @@ func TestPrograms(t *testing.T) {
 // has its version even so.
 func TestNoBuildInfo(t *testing.T) {
 	path := testenv.Build{Source: testenv.CyclesSource(), Args: []string{"-ldflags=-s -w"}, Env: []string{"CGO_ENABLED=0"}}.Do(t)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	bare := testenv.WithoutBuildInfo(t, path)
+	if b, err := ReadBuild(bare); err != nil || b.GoVersion != runtime.Version() || b.Module != "" {
+		t.Errorf("build %+v, %v", b, err)
 	}
-	magic := []byte("\xff Go buildinf:")
-	if !bytes.Contains(data, magic) {
-		t.Fatal("it has none")
-	}
-	bare := filepath.Join(t.TempDir(), "bare")
-	testenv.WriteProgram(t, bare, bytes.ReplaceAll(data, magic, make([]byte, len(magic))))
 	pid, ask := testenv.StartMetrics(t, bare, "mixed", "10")
 	target, err := new(Programs).Attach(procmem.FS{}, pid)
 	if err != nil {

@@ -302,7 +302,7 @@ func children(f procmem.FS, pid int, comm string) (out []int, err error) {
 
 // goVersion returns the version of Go that built a program, "" if it is not Go.
 func goVersion(exe string) (string, error) {
-	build, err := executable.ReadBuild(exe)
+	build, err := goruntime.ReadBuild(exe)
 	if errors.Is(err, executable.ErrNotGo) {
 		return "", nil
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial"
 )
 
@@ -207,7 +207,7 @@ func (d *dockerfile) isGo(program string) (why string, ok bool) {
 		if from == "" {
 			for _, s := range append([]string{program}, sources...) {
 				local := filepath.Join(d.dir, filepath.FromSlash(s))
-				if b, err := executable.ReadBuild(local); err == nil {
+				if b, err := goruntime.ReadBuild(local); err == nil {
 					return fmt.Sprintf("%s is %s, built with %s", program, local, b.GoVersion), true
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/base/input"
 )
 
@@ -160,7 +160,7 @@ func goProgramIn(dir string) (program, version string) {
 
 // goVersion is the version of Go that built a program; "" for others.
 func goVersion(file string) string {
-	b, err := executable.ReadBuild(file)
+	b, err := goruntime.ReadBuild(file)
 	if err != nil {
 		return ""
 	}

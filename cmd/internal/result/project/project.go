@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -179,7 +180,7 @@ func (p *planner) change(name string, old, text []byte) {
 func (p *planner) goProgram(path string) (why string, ok bool) {
 	local := filepath.Join(p.dir, filepath.Base(path))
 	if filepath.IsAbs(path) {
-		b, err := executable.ReadBuild(path)
+		b, err := goruntime.ReadBuild(path)
 		switch {
 		case err == nil:
 			return path + " is built with " + b.GoVersion, true
@@ -187,7 +188,7 @@ func (p *planner) goProgram(path string) (why string, ok bool) {
 			return path + " is not a Go program", false
 		}
 	}
-	if b, err := executable.ReadBuild(local); err == nil {
+	if b, err := goruntime.ReadBuild(local); err == nil {
 		return local + " is built with " + b.GoVersion, true
 	}
 	if p.exists("go.mod") {
