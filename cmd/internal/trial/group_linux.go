@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // groupUsage is what the cgroup of the trial counted so far; nothing where there is none.
@@ -29,17 +30,27 @@ func (p *Program) memoryLimit() *uint64 {
 	return p.Cgroups.Limits.Memory
 }
 
-// charged is what is charged to the cgroup of the trial and the kernel cannot take back.
-func (r *running) charged() (uint64, bool) {
-	m, ok, err := r.group.Memory()
-	if err != nil || !ok {
+// charged reads what is charged to the cgroup whose memory limit the trial has, and the kernel
+// cannot take back. It is nil where there is no limit.
+func (r *running) charged() func() (uint64, bool) {
+	switch {
+	case r.group != nil && r.p.memoryLimit() != nil:
+		return func() (uint64, bool) { return fixed(r.group.Memory()) }
+	case r.p.Container != nil:
+		return func() (uint64, bool) {
+			m, err := r.p.Container.Group.Read()
+			return fixed(m, true, err)
+		}
+	}
+	return nil
+}
+
+func fixed(m procmem.GroupMemory, ok bool, err error) (uint64, bool) {
+	n := m.Fixed()
+	if err != nil || !ok || n == nil {
 		return 0, false
 	}
-	fixed := m.Fixed()
-	if fixed == nil {
-		return 0, false
-	}
-	return *fixed, true
+	return *n, true
 }
 
 // fillGroup fills in what the cgroup of the trial counted: of a server, under load.

@@ -4,8 +4,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 )
 
-// Held is memory of the Go runtimes of a trial in a cgroup, by their own count, when they were last
-// read while they lived.
+// Held is memory of the Go runtimes of a trial that has a memory limit, by their own count, when
+// they were last read while they lived.
 type Held struct {
 	Runtimes int
 	Bytes    uint64 // that GOMEMLIMIT counts
@@ -21,22 +21,18 @@ const nearLimit = 0.75
 // its cgroup: all that was charged and the runtimes did not hold was outside them. ok is false
 // where no runtime was read near the limit.
 func (s *Sample) Fit(limit uint64) (f memlimit.Fit, ok bool) {
-	if !s.OutOfMemory() || s.Held.Runtimes == 0 || float64(s.Held.Charged) < nearLimit*float64(limit) {
+	if !s.OutOfMemory() || float64(s.Held.Charged) < nearLimit*float64(limit) {
 		return f, false
 	}
-	return s.Held.fit(limit), true
+	return s.Held.Fit(limit)
 }
 
-// Room is the largest GOMEMLIMIT that fits into a cgroup with this limit beside what was outside
-// the runtimes when they were last read; 0 if none does. ok is false where none was read.
-func (h Held) Room(limit uint64) (most uint64, ok bool) {
+// Fit is how the runtimes fit into a cgroup with this limit beside what was outside them when they
+// were last read. ok is false where none was read.
+func (h Held) Fit(limit uint64) (f memlimit.Fit, ok bool) {
 	if h.Runtimes == 0 {
-		return 0, false
+		return f, false
 	}
-	return h.fit(limit).Most, true
-}
-
-func (h Held) fit(limit uint64) memlimit.Fit {
 	each := memlimit.Runtime{
 		Resident: h.Bytes / uint64(h.Runtimes),
 		Needs:    h.Live / uint64(h.Runtimes),
@@ -46,5 +42,5 @@ func (h Held) fit(limit uint64) memlimit.Fit {
 	for i := range others {
 		others[i] = each
 	}
-	return memlimit.Container{Limit: limit, Fixed: &h.Charged}.Fit(each, 0, others...)
+	return memlimit.Container{Limit: limit, Fixed: &h.Charged}.Fit(each, 0, others...), true
 }

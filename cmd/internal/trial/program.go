@@ -64,6 +64,9 @@ type Program struct {
 	// Cgroups, when set, has each trial run in a cgroup of its own, with its limits. A load
 	// generator stays outside.
 	Cgroups *cgroup.Parent
+	// Container, without Cgroups, is the limit of the container that folio and the trials are in:
+	// what is charged to it is read with the runtimes, for [Sample.Held].
+	Container *procmem.Limit
 
 	// FS reads the kernel's files; the zero value reads the real ones.
 	FS procmem.FS

@@ -149,9 +149,7 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 		r.runtimes = newRuntimes(r.p.FS)
 		r.runtimes.begun = true
 		r.runtimes.series = r.series
-		if r.group != nil && r.p.Cgroups.Limits.Memory != nil {
-			r.runtimes.charged = r.charged
-		}
+		r.runtimes.charged = r.charged()
 		for _, problem := range gosetting.CheckAll(env, "") {
 			r.runtimes.inherited = append(r.runtimes.inherited, problem.Variable)
 		}

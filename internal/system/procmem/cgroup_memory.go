@@ -124,12 +124,13 @@ func (g MemoryGroup) Read() (m GroupMemory, err error) {
 const inherited = "hierarchical_memory_limit"
 
 // parts are the lines of memory.stat that add up to what is mapped, in the page cache, or
-// the kernel's. The last ones are parts of "kernel", which Linux 5.18 and later have.
+// the kernel's. The last ones are parts of "kernel", which Linux 5.18 and later have: zswap is
+// charged as the kernel's memory (mm/memcontrol.c, obj_cgroup_charge_zswap).
 func (g MemoryGroup) parts() []string {
 	if !g.unified {
 		return []string{"total_rss", "total_cache"}
 	}
-	return []string{"anon", "file", "sock", "zswap", "hugetlb", "kernel", "kernel_stack", "pagetables", "percpu", "vmalloc", "slab"}
+	return []string{"anon", "file", "sock", "hugetlb", "kernel", "kernel_stack", "pagetables", "percpu", "vmalloc", "slab"}
 }
 
 // kernel is the kernel's own memory for the group; nil for not known.
@@ -154,7 +155,7 @@ func (g MemoryGroup) unsplit(usage, kernel *uint64, stat map[string]uint64) *uin
 	}
 	const must = 2
 	left := int64(*usage - min(*usage, *kernel))
-	for i, name := range g.parts()[:min(len(g.parts()), 5)] { // the others are the kernel's
+	for i, name := range g.parts()[:min(len(g.parts()), 4)] { // the others are the kernel's
 		n, ok := stat[name]
 		if !ok && i < must {
 			return nil

@@ -88,7 +88,7 @@ func TestUnsplit(t *testing.T) {
 		{"v1, more is counted than is charged", "cgroup-v1", map[string]string{job + "memory.kmem.usage_in_bytes": "60\n", job + "memory.stat": "total_cache 40\ntotal_rss 950\n"}, "0"},
 		{"v1 without the kernel's", "cgroup-v1", map[string]string{job + "memory.stat": "total_cache 40\ntotal_rss 500\n"}, "absent"},
 		{"v1 without a part", "cgroup-v1", map[string]string{job + "memory.kmem.usage_in_bytes": "60\n", job + "memory.stat": "total_cache 40\n"}, "absent"},
-		{"v2", "cgroup-v2", map[string]string{main + "memory.stat": "anon 500\nfile 40\nkernel 60\nkernel_stack 10\npagetables 20\nslab 30\nsock 5\nzswap 6\nhugetlb 7\nfile_mapped 39\n"}, "382"},
+		{"v2", "cgroup-v2", map[string]string{main + "memory.stat": "anon 500\nfile 40\nkernel 60\nkernel_stack 10\npagetables 20\nslab 30\nsock 5\nzswap 6\nhugetlb 7\nfile_mapped 39\n"}, "388"},
 		{"v2 before Linux 5.18", "cgroup-v2", map[string]string{main + "memory.stat": "anon 500\nfile 40\nkernel_stack 10\npagetables 20\npercpu 1\nslab 30\nsock 5\n"}, "394"},
 		{"v2, only the kernel's", "cgroup-v2", map[string]string{main + "memory.stat": "kernel 60\n"}, "absent"},
 		{"v2 without the kernel's", "cgroup-v2", map[string]string{main + "memory.stat": "anon 5\nfile 6\n"}, "absent"},

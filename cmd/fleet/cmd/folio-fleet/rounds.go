@@ -42,9 +42,14 @@ line of JSON for each round. Only the pods of folio-fleet tune run this command.
 			}
 			fs := procmem.New("")
 			cpu, _ := fs.CPUModel()
+			var container *procmem.Limit
+			if l, ok, err := fs.MemoryLimit(0); ok && err == nil {
+				container = &l
+			}
 			d := &rounds.Driver{
 				Plan: plan, Node: os.Getenv(rounds.NodeEnv), CPU: cpu, Dir: os.Getenv(rounds.DirEnv), Log: stdout,
-				Program: &trial.Program{Command: args, Env: rounds.Environ(os.Environ()), Metric: spec, FS: fs},
+				Container: container,
+				Program:   &trial.Program{Command: args, Env: rounds.Environ(os.Environ()), Metric: spec, FS: fs},
 			}
 			defer trial.EndAll()
 			if err := d.Run(cmd.Context()); err != nil || !plan.Stay {

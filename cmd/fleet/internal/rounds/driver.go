@@ -14,6 +14,8 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // mostFailures is how many failed runs of a setting, or rounds lost one after the other,
@@ -28,10 +30,12 @@ type Driver struct {
 	Plan    *Plan
 	Program *trial.Program
 	Runner  trial.Runner // nil: Program
-	Node    string
-	CPU     string // model
-	Dir     string // where the file is kept; "" for nowhere
-	Log     io.Writer
+	// Container is the memory limit of the container; nil for none.
+	Container *procmem.Limit
+	Node      string
+	CPU       string // model
+	Dir       string // where the file is kept; "" for nowhere
+	Log       io.Writer
 
 	file  *os.File
 	spec  *metric.Spec
@@ -194,6 +198,8 @@ func (d *Driver) rounds(ctx context.Context) error {
 	runner := d.Runner
 	if runner == nil {
 		runner = d.Program
+		// A memory limit of the runtime has to fit beside what is outside it: the warm-up shows that.
+		d.Program.Container, d.Program.ReadGC = d.Container, d.limited()
 		if err := d.mayHeap(); err != nil {
 			return err
 		}
@@ -209,7 +215,14 @@ func (d *Driver) rounds(ctx context.Context) error {
 	begun := d.now()
 	// The warm-up counts for nothing: files come into the page cache, and a command that
 	// cannot run is found.
-	if err := d.startable(sched.Warmup(ctx, d.arms[:1])); err != nil {
+	warm, err := sched.Warmup(ctx, d.arms[:1])
+	if err := d.startable(warm, err); err != nil {
+		return err
+	}
+	if d.Runner == nil {
+		d.Program.ReadGC = false // a run is timed from now on
+	}
+	if err := d.mustFit(warm); err != nil {
 		return err
 	}
 	for d.done < d.Plan.Rounds && d.now().Sub(begun) < d.Plan.Budget {
@@ -296,6 +309,36 @@ func (d *Driver) mayHeap() error {
 			if err := d.giveUp(i, err.Error()); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// limited says that a setting has a memory limit, and the container too.
+func (d *Driver) limited() bool {
+	return d.Container != nil && slices.ContainsFunc(d.Plan.Settings, func(s trial.Setting) bool { return s.MemLimit > 0 })
+}
+
+// mustFit leaves out the settings whose memory limit does not fit into the container, by what the
+// warm-up had outside the Go runtime: the container would be killed.
+func (d *Driver) mustFit(warm []*trial.Sample) error {
+	if !d.limited() || len(warm) == 0 {
+		return nil
+	}
+	fit, ok := warm[0].Held.Fit(d.Container.Bytes)
+	if !ok {
+		return nil
+	}
+	for i, s := range d.Plan.Settings {
+		if s.MemLimit == 0 || d.out[i] || !fit.Breaks(s.MemLimit) {
+			continue
+		}
+		reason := fmt.Sprintf("GOMEMLIMIT=%s does not fit into the container. %s", unit.Exact(s.MemLimit), fit.Reason())
+		if most := fit.Setting(); most != "" {
+			reason = fmt.Sprintf("GOMEMLIMIT=%s does not fit into the container, %s does: %s", unit.Exact(s.MemLimit), most, fit.Reason())
+		}
+		if err := d.giveUp(i, reason); err != nil {
+			return err
 		}
 	}
 	return nil

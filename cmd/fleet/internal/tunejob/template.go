@@ -187,7 +187,7 @@ func (t *Template) MemoryLimit() uint64 {
 }
 
 // limitShare is the part of a memory limit that GOMEMLIMIT gets: memory that the runtime
-// does not count needs the rest.
+// does not count needs the rest. Where it needs more, the pods leave the setting out.
 const limitShare = 0.9
 
 // Within gives settings that let the heap grow a GOMEMLIMIT within the limit of the

@@ -229,9 +229,9 @@ func (s *search) begin(warm *trial.Sample) error {
 		// The limit covers more than the runtime's does: stacks of threads, the program's
 		// file, page cache, the kernel's own.
 		s.space.top = min(s.opts.SafeMemory, l) / 10 * 9
-		if room, ok := warm.Held.Room(l); ok && room > 0 {
+		if f, ok := warm.Held.Fit(l); ok && f.Most > 0 {
 			// tmpfs, other programs and memory outside the runtime are charged too.
-			s.space.top = min(s.space.top, room)
+			s.space.top = min(s.space.top, f.Most)
 		}
 		s.space.guard = floorLimit(s.space.top)
 	}
