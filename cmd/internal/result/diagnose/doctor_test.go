@@ -144,20 +144,20 @@ func TestNotChecked(t *testing.T) {
 		{"old status", func(w *world) { w.change("proc/4242/status", "THP_enabled:\t1\n", "") }, []string{"thp-disabled"}, "needs Linux 5.0"},
 		{"no exe", func(w *world) { w.noExe = fmt.Errorf("open exe: %w", fs.ErrPermission) },
 			[]string{"go-huge-page-faults", "go-no-memory-limit", "go-limit-above-container", "go-limit-too-low",
-				"go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-disablethp", "go-free-memory",
+				"go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-finalizers-wait", "go-disablethp", "go-free-memory",
 				"go-fragmentation", "go-setting-ignored", "go-setting-overridden"},
 			"whether it is a Go program is not known: open exe: permission denied"},
 		{"no debug information", func(w *world) { w.noState = goruntime.ErrNoDebugInfo },
-			[]string{"go-limit-too-low", "go-setting-overridden"}, "without debug information"},
+			[]string{"go-limit-too-low", "go-finalizers-wait", "go-setting-overridden"}, "without debug information"},
 		{"a small one without, and no samples", func(w *world) {
 			w.noState = goruntime.ErrNoDebugInfo
 			w.field("proc/4242/status", "RssAnon", "9000 kB")
-		}, []string{"go-limit-too-low", "go-tiny-heap", "go-setting-overridden"}, "without debug information"},
+		}, []string{"go-limit-too-low", "go-tiny-heap", "go-finalizers-wait", "go-setting-overridden"}, "without debug information"},
 		{"neither runtime nor environment", func(w *world) { w.noState = goruntime.ErrNoDebugInfo; w.remove("proc/4242/environ") },
-			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off",
+			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-finalizers-wait",
 				"go-disablethp", "go-setting-ignored", "go-setting-overridden"}, ""},
 		{"neither runtime nor parts", func(w *world) { w.noState, w.noParts = goruntime.ErrNoDebugInfo, goruntime.ErrNoDebugInfo },
-			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks", "go-free-memory", "go-fragmentation", "malloc-arenas", "go-setting-overridden"},
+			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks", "go-finalizers-wait", "go-free-memory", "go-fragmentation", "malloc-arenas", "go-setting-overridden"},
 			"without debug information"},
 		{"no parts", func(w *world) {
 			w.memory = &inspect.Process{Notes: []string{"the parts of its memory are not known: no right"}}
@@ -170,7 +170,7 @@ func TestNotChecked(t *testing.T) {
 		}, []string{"go-limit-too-low"}, "needs Go 1.19"},
 		{"a Go of one's own", func(w *world) { w.version = "devel +a1b2c3" }, []string{"go-huge-page-faults"}, "not a release of Go"},
 		{"the runtime goes", func(w *world) { w.states = nil },
-			[]string{"go-limit-too-low", "go-setting-overridden"}, "gone"},
+			[]string{"go-limit-too-low", "go-finalizers-wait", "go-setting-overridden"}, "gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, "linux-5.15-cgroup-v2")

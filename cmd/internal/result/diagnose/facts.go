@@ -72,6 +72,7 @@ type Process struct {
 	GoVersion Fact[string]
 	NotGo     string // without a version: what the program is
 	Runtime   Fact[Runtime]
+	Pending   Fact[BeforeAfter[goruntime.Pending]] // finalizers and cleanups
 	Samples   Fact[Samples]
 	Memory    Fact[Memory]
 	Charge    Fact[*charge.Charge] // of its container; nil if that is not counted

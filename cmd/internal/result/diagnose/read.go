@@ -32,6 +32,7 @@ type ReadOptions struct {
 	notGo   func(pid int) error // of a program without a version: what it is
 	trace   func() error        // as trial.MayTrace
 	open    func(pid int, version string) (goruntime.StateReader, error)
+	pending func(pid int) (PendingReader, error)
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
 	memory  func(f procmem.FS, pid int) (Memory, error)
 	others  func(f procmem.FS, g procmem.MemoryGroup, pid int) []memlimit.Runtime
@@ -59,6 +60,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 		out.open = func(pid int, version string) (goruntime.StateReader, error) {
 			return goruntime.OpenState(f, pid, version)
 		}
+	}
+	if out.pending == nil {
+		out.pending = func(pid int) (PendingReader, error) { return goruntime.Attach(f, pid) }
 	}
 	if out.sample == nil {
 		out.sample = func(ctx context.Context, pid int, d time.Duration) (Samples, error) { return sample(ctx, f, pid, d) }
@@ -179,6 +183,7 @@ func (out *Facts) watch(ctx context.Context, f procmem.FS, o ReadOptions) error 
 			defer reader.Close() // of this one, also when it is given up
 		}
 		p.Samples.Err = errors.New("not sampled")
+		defer p.readPending(o)()
 	}
 	if o.Watch <= 0 {
 		return nil
@@ -238,6 +243,27 @@ func (p *Process) openRuntime(o ReadOptions) goruntime.StateReader {
 	p.Runtime.Value.Before = s
 	p.Runtime.Value.see(s)
 	return r
+}
+
+// readPending reads what waits for finalizers, and again when the returned function is called.
+func (p *Process) readPending(o ReadOptions) func() {
+	if p.Runtime.Err != nil {
+		p.Pending.Err = p.Runtime.Err
+		return func() {}
+	}
+	r, err := o.pending(p.PID)
+	if err != nil {
+		p.Pending.Err = err
+		return func() {}
+	}
+	n, err := r.Pending()
+	p.Pending = fact(BeforeAfter[goruntime.Pending]{n, n}, err)
+	return func() {
+		defer r.Close()
+		if p.Pending.Err == nil {
+			p.Pending.Value.After, p.Pending.Err = r.Pending()
+		}
+	}
 }
 
 // wantsSamples says that only samples can tell whether a Go program collects a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,27 @@ func TestReadThisMachine(t *testing.T) {
 	}
 	if d := f.Diagnose(); len(d.Outcomes) != len(Rules()) {
 		t.Errorf("%d outcomes of %d rules", len(d.Outcomes), len(Rules()))
+	}
+}
+
+// Finalizers that queue behind one that blocks are a finding.
+func TestFinalizersWait(t *testing.T) {
+	block := make(chan bool)
+	for range 2 * fewestPending {
+		runtime.SetFinalizer(new([32]byte), func(*[32]byte) { <-block })
+	}
+	defer close(block)
+	runtime.GC()
+	f, err := ReadFacts(t.Context(), procmem.FS{}, &ReadOptions{PID: os.Getpid(), Watch: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := lookFinalizers(f)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%+v, %v; %+v", found, err, f.Process.Pending)
+	}
+	if h := found[0]; len(h.Evidence) != 2 || !strings.Contains(h.Evidence[1].Says, "diagnose.TestFinalizersWait.func1") {
+		t.Errorf("%+v", h)
 	}
 }
 

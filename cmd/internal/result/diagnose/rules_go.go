@@ -41,6 +41,9 @@ var goRules = []Rule{
 		ID: "go-goroutine-stacks", Title: "goroutines hold much memory", Scope: OfGo, Severity: Note,
 		Reads: []string{fromRuntime}, Reference: "https://pkg.go.dev/runtime/pprof#Profile", look: lookStacks,
 	}, {
+		ID: "go-finalizers-wait", Title: "finalizers and cleanups wait to run", Scope: OfGo, Severity: Warning,
+		Reads: []string{fromRuntime}, Reference: "https://pkg.go.dev/runtime#SetFinalizer", look: lookFinalizers,
+	}, {
 		ID: "go-free-memory", Title: "free memory of the Go heap was not returned to the OS", Scope: OfGo, Severity: Note,
 		Reads: []string{fromRuntime, fromPages}, Reference: "https://pkg.go.dev/runtime/debug#FreeOSMemory", look: wastes("go-free-memory"),
 	}, {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/program/symbol"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 )
@@ -338,6 +339,12 @@ var firing = []fires{
 	{"few goroutines", k618, func(w *world) {
 		w.noParts = errors.New("no parts")
 		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = new(uint64(200<<20)), new(uint64(64<<20-1)) })
+	}, "", nil},
+	{"finalizers wait", k618, func(w *world) {
+		w.pending = []goruntime.Pending{{Finalizers: 1000}, {Finalizers: 1200, Cleanups: new(uint64(300)), Functions: []goruntime.PendingFunc{{Frame: symbol.Frame{Func: "main.closeFile"}, Count: 1100}}}}
+	}, "warning go-finalizers-wait", []string{"1,500 finalizers and cleanups wait", "1,000 waited at first, 1,500 after", "1,100 of them call main.closeFile", "folio leaks 4242"}},
+	{"finalizers that are soon gone", k618, func(w *world) {
+		w.pending = []goruntime.Pending{{Finalizers: 50000}, {Finalizers: 999}}
 	}, "", nil},
 	{"disablethp", k515, func(w *world) {
 		w.change("proc/4242/environ", "HOME=/",

@@ -36,6 +36,7 @@ type world struct {
 	noTrace error
 	states  []goruntime.State // one after the other, the last one stays
 	noState error
+	pending []goruntime.Pending // as states
 	samples Samples
 	memory  *inspect.Process
 	noParts error
@@ -242,6 +243,7 @@ func (w *world) read(pid int) (*Facts, error) {
 			}
 			return fakeRuntime{w}, nil
 		},
+		pending: func(int) (PendingReader, error) { return fakePending{w}, nil },
 		sample: func(context.Context, int, time.Duration) (Samples, error) {
 			if w.samples.Result == nil {
 				return Samples{}, errors.New("perf_event_paranoid is 3")
@@ -256,6 +258,19 @@ func (w *world) read(pid int) (*Facts, error) {
 		},
 	})
 }
+
+// fakePending says one number after the other, the last one again and again.
+type fakePending struct{ w *world }
+
+func (f fakePending) Pending() (p goruntime.Pending, err error) {
+	if all := f.w.pending; len(all) > 0 {
+		p = all[0]
+		f.w.pending = all[min(1, len(all)-1):]
+	}
+	return p, nil
+}
+
+func (fakePending) Close() error { return nil }
 
 func (w *world) diagnose(pid int, skip ...string) Diagnosis {
 	w.t.Helper()

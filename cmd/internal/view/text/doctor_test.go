@@ -124,9 +124,9 @@ func TestDoctorSum(t *testing.T) {
 	check(sum(), "checks: 1 problem, 1 warning, 1 note; 5 could not be checked.")
 	check(sum("thp-disabled", "go-no-memory-limit", "max-ptes-none"), "checks: nothing found; 5 could not be checked; 3 skipped.")
 	f.Process.GoVersion.Value = ""
-	check(sum("thp-disabled", "max-ptes-none"), "19 checks: nothing found; 5 could not be checked; 2 skipped; 13 are for Go programs.")
+	check(sum("thp-disabled", "max-ptes-none"), "19 checks: nothing found; 5 could not be checked; 2 skipped; 14 are for Go programs.")
 	f.Process = nil
-	check(sum("max-ptes-none"), "13 checks: nothing found; 2 could not be checked; 1 skipped; 23 are for a process: folio doctor PID.")
+	check(sum("max-ptes-none"), "13 checks: nothing found; 2 could not be checked; 1 skipped; 24 are for a process: folio doctor PID.")
 }
 
 func TestDoctorList(t *testing.T) {
