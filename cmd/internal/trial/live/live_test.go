@@ -158,6 +158,7 @@ func TestSettings(t *testing.T) {
 			map[string]string{"GOGC=off": "GOMEMLIMIT 150MiB leaves less than GOGC=100 does"}},
 		{"GOGC=400", func(s *space) { s.percent = 400 }, "GOGC=800", map[string]string{"GOGC=200": "GOGC is 400 already", "GOGC=400": "GOGC is 400 already"}},
 		{"rare cycles", func(s *space) { s.cycle = 12 * time.Second }, "GOGC=200", map[string]string{"GOGC=400": "its GC cycles would be about 50s apart: give --budget 20m or more"}},
+		{"very rare cycles", func(s *space) { s.cycle = 40 * time.Second }, "", map[string]string{"GOGC=400": "its GC cycles would be about 3m apart: too far for blocks to be compared within an hour, and so few cycles leave little to gain"}},
 	} {
 		sp := plain
 		tt.change(&sp)

@@ -110,7 +110,11 @@ func (sp *space) apart(percent int) time.Duration {
 
 // tooLong says why a GOGC is not tried whose GC cycles are far apart.
 func (sp *space) tooLong(percent int) string {
-	return fmt.Sprintf("its GC cycles would be about %s apart: give --budget %s or more", unit.About(sp.apart(percent)), unit.Span(unit.RoundUp(mostOfBudget*sp.takes(percent))))
+	text := fmt.Sprintf("its GC cycles would be about %s apart: ", unit.About(sp.apart(percent)))
+	if needs := unit.RoundUp(mostOfBudget * sp.takes(percent)); needs <= tune.MostAdvised {
+		return text + "give --budget " + unit.Span(needs) + " or more"
+	}
+	return text + "too far for blocks to be compared within an hour, and so few cycles leave little to gain"
 }
 
 // takes is how long a block takes at a GOGC.
