@@ -28,6 +28,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/foliomem/folio/cmd/bench/internal/guarded"
 	"github.com/foliomem/folio/cmd/bench/internal/quiet"
 	"github.com/foliomem/folio/cmd/bench/internal/touch"
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
@@ -35,9 +36,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == guardCommand {
-		exit(guardMain(os.Args[2:]))
-	}
+	guarded.Play()
 	if touch.Asked() {
 		exit(touch.Main())
 	}
@@ -97,7 +96,7 @@ func (b *bench) run(ctx context.Context, only func(string) bool, w io.Writer) (e
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	if b.settings, err = newSettings(); err != nil {
+	if b.settings, err = guarded.New(); err != nil {
 		return err
 	}
 	defer func() {

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/foliomem/folio/cmd/bench/internal/guarded"
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 )
 
@@ -80,12 +81,12 @@ func (l workload) environment(arm string) []string {
 // changes are the settings that an arm needs.
 func (l workload) changes(arm string) (out []settings.Change) {
 	if arm == always || arm == both {
-		out = append(out, settings.Change{Path: thpDir + "enabled", Value: "always"})
+		out = append(out, settings.Change{Path: guarded.THP + "enabled", Value: "always"})
 	}
 	if l.khugepaged {
-		out = append(out, settings.Change{Path: thpDir + "khugepaged/max_ptes_none", Value: "511"},
-			settings.Change{Path: thpDir + "khugepaged/scan_sleep_millisecs", Value: "100"},
-			settings.Change{Path: thpDir + "khugepaged/pages_to_scan", Value: "65536"})
+		out = append(out, settings.Change{Path: guarded.THP + "khugepaged/max_ptes_none", Value: "511"},
+			settings.Change{Path: guarded.THP + "khugepaged/scan_sleep_millisecs", Value: "100"},
+			settings.Change{Path: guarded.THP + "khugepaged/pages_to_scan", Value: "65536"})
 	}
 	return out
 }

@@ -3,7 +3,7 @@
 // Command programs measures what huge pages for the heap gain real programs that
 // are as their authors wrote them: the table in docs/lab-notes/exec.md.
 //
-//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [-costs] [-results dir] [program...]
+//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [-costs] [-always] [-results dir] [program...]
 //
 // It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
 // dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
@@ -14,24 +14,30 @@
 //
 // With -trees the commands are such that start the Go programs, as npx tsc, with one arm more:
 // "watched", in which nothing is changed, but every exec and exit is seen, and the GC read.
-// With -costs, only that is compared with the default. With -results, ten well-known programs are
+// With -costs, only that is compared with the default. With -always, an arm more has THP=always:
+// the table in README.md. With -results, ten well-known programs are
 // compared by folio ab, and a directory gets the page of each and the table of all: docs/results.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/cmd/bench/internal/guarded"
 	"github.com/foliomem/folio/cmd/bench/internal/quiet"
 	"github.com/foliomem/folio/cmd/bench/internal/table"
 	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -40,8 +46,10 @@ import (
 const sampleRate = 997
 
 func main() {
+	guarded.Play()
 	rounds := flag.Int("rounds", 10, "rounds")
 	gogc := flag.String("gogc", "", "the `level` of GOGC (default the best of 200, 400 and 800)")
+	always := flag.Bool("always", false, "measure THP=always, set for the whole system during those runs; needs root")
 	ofTrees := flag.Bool("trees", false, "measure commands that start Go programs")
 	costs := flag.Bool("costs", false, "measure only what it costs to watch -trees")
 	shownIn := flag.String("results", "", "compare well-known programs with folio ab, and write their pages to this `directory`")
@@ -50,7 +58,10 @@ func main() {
 	if *ofTrees {
 		programs = trees
 	}
-	if err := run(context.Background(), options{*rounds, *gogc, *costs, *shownIn}, *keep, flag.Args()); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	err := run(ctx, options{rounds: *rounds, level: *gogc, costs: *costs, always: *always, shown: *shownIn}, *keep, flag.Args())
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
 		os.Exit(1)
 	}
@@ -61,10 +72,12 @@ type options struct {
 	rounds int
 	level  string // of GOGC; "": the best
 	costs  bool   // without the arms in which something is changed
+	always bool   // with an arm under THP=always
 	shown  string // the directory of pages; "": the table of this program
+	system *settings.Changer
 }
 
-func run(ctx context.Context, o options, dir string, names []string) error {
+func run(ctx context.Context, o options, dir string, names []string) (err error) {
 	if o.rounds < 1 {
 		return fmt.Errorf("-rounds %d: want at least 1", o.rounds)
 	}
@@ -73,15 +86,19 @@ func run(ctx context.Context, o options, dir string, names []string) error {
 			return fmt.Errorf("no program %q", n)
 		}
 	}
+	if o.always {
+		if o.system, err = guarded.New(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.system.Close()) }()
+	}
 	if dir == "" {
-		var err error
 		if dir, err = os.MkdirTemp("", "folio-programs-"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
 	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
 	if o.shown != "" {
@@ -111,6 +128,7 @@ type arm struct {
 	name                    string
 	setting                 trial.Setting
 	watched                 bool // its execs and exits are seen, and the GC read
+	always                  bool // with THP=always for the whole system
 	wall, cpu, faults, peak []float64
 	heapFaults              uint64
 }
@@ -133,6 +151,12 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: !p.tree, ReadGC: a.watched}
 		var s *trial.Sample
 		err := machine.Trial(func() (err error) {
+			if a.always {
+				if err := o.system.Apply([]settings.Change{{Path: guarded.THP + "enabled", Value: "always"}}); err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, o.system.Restore()) }()
+			}
 			s, err = t.Run(ctx, set, trial.Request{Timeout: 10 * time.Minute, Profile: rate})
 			return err
 		})
@@ -162,7 +186,9 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 		}
 		arms = append(arms, changed...)
 	}
-	if p.tree {
+	if o.always {
+		arms = append(arms, &arm{name: "THP=always", always: true})
+	} else if p.tree {
 		arms = append(arms, &arm{name: "watched", watched: true})
 	}
 	if err := quiet.Rounds(o.rounds, len(arms), func(_, i int) error { return once(arms[i], 0) }); err != nil {

@@ -1,33 +1,28 @@
-package main
+package guarded
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
-	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-const holdEnv = "GOHEAP_BENCH_HOLD"
+const pathEnv = "GUARDED_TEST_PATH"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guardCommand {
-		exit(guardMain(os.Args[2:]))
-	}
-	if path := os.Getenv(holdEnv); path != "" {
-		exit(hold(path))
-	}
+	Play()
+	testenv.PlayRole(map[string]func() error{"hold": hold})
 	os.Exit(m.Run())
 }
 
 // hold changes a file and waits to be killed.
-func hold(path string) error {
-	s, err := newSettings()
+func hold() error {
+	path := os.Getenv(pathEnv)
+	s, err := New()
 	if err != nil {
 		return err
 	}
@@ -53,7 +48,7 @@ func TestRestore(t *testing.T) {
 	if err := os.WriteFile(path, []byte("never\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSettings()
+	s, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,20 +75,9 @@ func TestRestoreWhenKilled(t *testing.T) {
 	if err := os.WriteFile(path, []byte("never\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), holdEnv+"="+path)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	cmd := testenv.Role(t, "hold", pathEnv+"="+path)
+	_, out := testenv.Start(t, cmd)
+	line, err := out.ReadString('\n')
 	if err != nil || contents(t, path) != "always" {
 		t.Errorf("%q, %v, %q", line, err, contents(t, path))
 	}
@@ -101,9 +85,7 @@ func TestRestoreWhenKilled(t *testing.T) {
 		t.Error(err)
 	}
 	_ = cmd.Wait() // killed
-	for end := time.Now().Add(time.Minute); contents(t, path) != "never"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%q", contents(t, path))
-		}
+	if !testenv.Within(func() bool { return contents(t, path) == "never" }) {
+		t.Fatalf("%q", contents(t, path))
 	}
 }
