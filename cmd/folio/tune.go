@@ -179,7 +179,6 @@ func (f *tuneFlags) bounds() (l tune.Limits, err error) {
 func (s *session) search(o tune.Options) tune.Options {
 	o.Base, o.Env, o.Metric, o.Request = s.base, trial.BaselineSetting(), s.program.Metric, s.request
 	o.Request.KeepSeries, o.Request.Delays = s.request.Keep.Stacks, true
-	o.SampleWarmup = !s.program.IsGo // it may start Go programs
 	o.ReadGC = s.program.ReadGC
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
@@ -191,6 +190,7 @@ func (s *session) search(o tune.Options) tune.Options {
 			o.Heap = true
 		}
 	}
+	o.SampleWarmup = o.Heap || !s.program.IsGo // what page faults take; it may start Go programs
 	o.SafeMemory = s.program.FS.SpareMemory()
 	if m := s.limits.Memory; m != nil {
 		if o.Limit = *m; *m > o.SafeMemory {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial/profile"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -200,6 +201,12 @@ func TestHugePagesWorthTrying(t *testing.T) {
 		m := mib << 20
 		return &trial.Sample{Wall: wall, CPU: wall, MinorFaults: faults, HeapPeak: &m}
 	}
+	sampled := func(share float64) *trial.Sample {
+		s := sample(1, 7_000, 30)
+		s.Profile = &profile.Result{Samples: 1000, GCFraction: &share, MemoryTaxFraction: &share,
+			Classes: []profile.ClassShare{{Class: profile.PageFaults, Seconds: share, Fraction: share}}}
+		return s
+	}
 	for _, c := range []struct {
 		name   string
 		sample *trial.Sample
@@ -208,8 +215,10 @@ func TestHugePagesWorthTrying(t *testing.T) {
 		{"20 ms, 6.5 MiB", sample(0.02, 1700, 6), "a run takes 20.00ms, and folio exec, which starts a program that way, some 10ms"},
 		{"20 ms, 100 MiB", sample(0.02, 25_000, 100), "a run takes 20.00ms, and folio exec, which starts a program that way, some 10ms"},
 		{"a large heap", sample(1, 100, 64), ""},
-		{"page faults", sample(1, 20_000, 30), ""},
-		{"neither", sample(1, 19_000, 63), "page faults take less than 1% of the CPU time, and the heap is small"},
+		{"page faults", sample(1, 7_200, 30), ""},
+		{"neither", sample(1, 6_000, 63), "page faults take 0.8% of the CPU time (estimated, 1.4us each), and the heap is small"},
+		{"few page faults that cost much", sampled(0.04), ""},
+		{"many page faults that cost little", sampled(0.004), "page faults take 0.4% of the CPU time, and the heap is small"},
 	} {
 		if got := noGainByHuge(c.sample); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
