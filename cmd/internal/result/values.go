@@ -47,7 +47,9 @@ type (
 
 	Final    = tune.Final
 	Estimate = tune.Estimate
-	Status   = tune.Status
+	// CPUChange is what a setting does to the CPU time, where the metric does not decide.
+	CPUChange = tune.CPUChange
+	Status    = tune.Status
 
 	ABResult     = ab.Result
 	ABFigure     = ab.Figure

@@ -60,10 +60,36 @@ func Answers(f *result.File) (answers []Said, sure string) {
 	switch a.State {
 	case result.AnswerInconclusive:
 		sure = openText(f)
+		if by := a.ByCPU; by != nil && by.Arm != answers[0].Arm.Name {
+			answers = append(answers, cpuAnswer(f, by))
+		}
 	case result.AnswerConclusive:
 		sure = conclusive(f)
 	}
 	return answers, sure
+}
+
+// byCPU is the goal of a setting that is better by CPU time, where wall time cannot tell.
+const byCPU = "By CPU time, which is steadier"
+
+func cpuAnswer(f *result.File, by *result.CPUChange) Said {
+	arm := armOf(f, by.Arm)
+	return Said{Goal: byCPU, Set: arm.Name, Figure: change(by.Ratio), Gain: "CPU " + Change(by.Ratio),
+		Line: f.Program.Line(arm.Setting.Trial()), Notes: ofThisInput(f, arm.Setting), Arm: arm}
+}
+
+// ofThisInput warns of a memory limit that was laid around the heap of this run. Within the limit of a
+// container it is what keeps the program from being killed.
+func ofThisInput(f *result.File, s result.Setting) []string {
+	limited := f.Program.Limits != nil && f.Program.Limits.Memory != nil
+	if s.MemLimit == nil || limited || f.Arms[0].Setting.MemLimit != nil {
+		return nil
+	}
+	what := "input"
+	if f.Program.Requests != nil || f.Program.Load != "" {
+		what = "load"
+	}
+	return []string{fmt.Sprintf("GOMEMLIMIT=%s fits this %s: with a larger live heap the GC takes up to half of the CPU time.", unit.Exact(*s.MemLimit), what)}
 }
 
 func tooLittle(f *result.File) string {
@@ -116,7 +142,8 @@ func mainAnswer(f *result.File, rec result.Recommendation) string {
 
 func saidOf(f *result.File, rec result.Recommendation) Said {
 	arm, def := armOf(f, rec.Arm), &f.Arms[0]
-	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.ShellLine, Permanent: rec.Permanent, Arm: arm, Figure: change(rec.Ratio)}
+	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.ShellLine, Permanent: rec.Permanent, Arm: arm, Figure: change(rec.Ratio),
+		Notes: ofThisInput(f, rec.Setting)}
 	if arm.Final == nil || def.Final == nil {
 		return s
 	}
@@ -237,15 +264,12 @@ func openText(f *result.File) string {
 	case long:
 		what += "; too noisy to tell within an hour: stop what else runs on this machine"
 		if a.Try != "" {
-			what += ", and try all (" + a.Try + ")"
+			what += ". " + a.Try + " tries all settings"
 		}
 	case a.Missing > 0 && finalRounds(f) < enoughRounds && a.Untried == 0:
 		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	case a.Missing > 0:
 		what += fmt.Sprintf("; needs about %s more (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
-	}
-	if by := a.ByCPU; by != nil {
-		what += fmt.Sprintf("; by CPU time it is decided: %s with %s", Change(by.Ratio), by.Arm)
 	}
 	return what + "."
 }

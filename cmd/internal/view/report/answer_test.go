@@ -12,7 +12,8 @@ import (
 // Settings that were not tried keep an answer from being conclusive, and are counted in it.
 func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 	f := &result.File{Metric: &result.Target{Name: "wall"}, Rounds: 10,
-		Arms: []result.Arm{{Name: "default", Final: &result.Final{}}, {Name: "GOGC=400", Final: &result.Final{}}}}
+		Arms: []result.Arm{{Name: "default", Final: &result.Final{}}, {Name: "GOGC=400", Setting: result.Setting{GOGC: new("400")}, Final: &result.Final{}}}}
+	f.Program.Command = []string{"./prog"}
 	for _, tt := range []struct {
 		arm         string
 		answer      tune.Answer
@@ -29,10 +30,10 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 		{"default", tune.Answer{Rounds: 1e4, Missing: 1e6, UpTo: 0.05}, "Inconclusive: no setting is known to be better than the default.",
 			"One may be, by up to 5.0%; too noisy to tell within an hour: stop what else runs on this machine."},
 		{"default", tune.Answer{Untried: 14, Rounds: 1e4, Missing: 1e6, UpTo: 0.05, Try: "--budget 3m"}, "Inconclusive: no setting is known to be better than the default.",
-			"One may be, by up to 5.0%, and 14 settings were not tried; too noisy to tell within an hour: stop what else runs on this machine, and try all (--budget 3m)."},
+			"One may be, by up to 5.0%, and 14 settings were not tried; too noisy to tell within an hour: stop what else runs on this machine. --budget 3m tries all settings."},
 		{"default", tune.Answer{Rounds: 40, Missing: 3000, UpTo: 0.05, Try: "--budget 1h", ByCPU: &tune.CPUChange{Arm: "GOGC=400",
 			Ratio: &tune.Estimate{N: 10, Ratio: 0.83, Lo: new(0.79), Hi: new(0.88), Different: true}}}, "Inconclusive: no setting is known to be better than the default.",
-			"One may be, by up to 5.0%; needs about 50m more (--budget 1h); by CPU time it is decided: -17.0% [-21.0%, -12.0%] with GOGC=400."},
+			"One may be, by up to 5.0%; needs about 50m more (--budget 1h)."},
 		{"default", tune.Answer{Untried: 14, Missing: 1e6}, "Inconclusive: no setting is known to be better than the default.",
 			"14 settings were not tried; a search of all takes more than an hour."},
 	} {
@@ -45,6 +46,10 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 		said, open := Answers(f)
 		if !strings.HasPrefix(said[0].Set, tt.first) || open != tt.open {
 			t.Errorf("%q, %q\nwant %q, %q", said[0].Set, open, tt.first, tt.open)
+		}
+		if by := said[len(said)-1]; (tt.answer.ByCPU != nil) != (by.Goal == byCPU) || by.Goal == byCPU && (by.Set != "GOGC=400" ||
+			by.Figure != "-17.0%" || by.Gain != "CPU -17.0% [-21.0%, -12.0%]" || by.Line != "GOGC=400 ./prog") {
+			t.Errorf("%+v", by)
 		}
 	}
 }
