@@ -287,7 +287,7 @@ func TestOfferedLimitLives(t *testing.T) {
 	}
 	folio := func(code int, args ...string) *child {
 		t.Helper()
-		c := newChild(t, slices.Concat(args[:1], []string{"--cgroup-memory", "192MiB", "--input", input}, args[1:], []string{"--", exe, "70", "40", "400", "slowly"})...)
+		c := newChild(t, slices.Concat(args[:1], []string{"--cgroup-memory", "192MiB", "--input", input}, args[1:], []string{"--", exe, "70", "40", "160", "slowly"})...)
 		c.cmd.Env = append(c.cmd.Env, "GOGC=off")
 		c.start()
 		c.end(code)

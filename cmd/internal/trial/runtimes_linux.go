@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -431,17 +432,20 @@ func (c *runtimes) end() {
 }
 
 // run reads until the alarm is rung: often enough for the runtime to have all pauses still, and
-// to see most cycles as the last one.
+// to see most cycles as the last one. It rests by the CPU time that a look takes: where it has to
+// wait for a CPU, a program that nears its memory limit would be dead before the next look.
 func (c *runtimes) run(a *alarm, every time.Duration, done chan<- struct{}) {
 	defer close(done)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for wait := every; ; {
 		a.wait(untilTick(wait))
 		if a.rung.Load() {
 			return
 		}
-		begin := time.Now()
+		used := threadTime()
 		n := c.read()
-		wait = max(every, share*time.Since(begin))
+		wait = max(every, share*(threadTime()-used))
 		if n == 0 {
 			wait = max(wait, soleLook)
 		}

@@ -46,7 +46,7 @@ func main() {
 	sink = make([][]byte, 1)
 	for i := 0; i < n[2]<<20/16384; i++ {
 		if slowly && i%64 == 0 {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // that it is seen near its limit
 		}
 		sink[0] = touch(make([]byte, 16384))
 	}
