@@ -1,12 +1,18 @@
 package main
 
 import (
+	"math/rand/v2"
+	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -49,4 +55,53 @@ func TestTuneAttachKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTuneAttachKilledAtRandom kills folio while it changes a process; FOLIO_TEST_KILLS is how often.
+func TestTuneAttachKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	kills := 3
+	if n, err := strconv.Atoi(os.Getenv("FOLIO_TEST_KILLS")); err == nil {
+		kills = n
+	}
+	pid := sleeper(t, 0, "-alloc", "8", "-churn")
+	state, err := goruntime.OpenState(procmem.FS{}, pid, runtime.Version())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	gogc := func() int32 {
+		s, err := state.Read()
+		if err != nil || s.Percent == nil {
+			t.Fatal(s, err)
+		}
+		return int32(*s.Percent)
+	}
+	runtimeDir := t.TempDir()
+	var longest time.Duration
+	changed := map[int32]int{}
+	for i := range kills {
+		c := newChild(t, "tune", "--attach", strconv.Itoa(pid), "--block", "60ms", "--seed", strconv.Itoa(i+1))
+		c.cmd.Env = append(c.cmd.Env, "XDG_RUNTIME_DIR="+runtimeDir)
+		c.start()
+		if !testenv.Within(func() bool { return gogc() != 100 }) {
+			t.Fatalf("%d: nothing was set", i)
+		}
+		time.Sleep(rand.N(500 * time.Millisecond))
+		changed[gogc()]++
+		c.signal(syscall.SIGKILL)
+		killed := time.Now()
+		_ = c.cmd.Wait()
+		if !testenv.Within(func() bool { return gogc() == 100 }) {
+			t.Fatalf("%d: GOGC is %d after a kill", i, gogc())
+		}
+		longest = max(longest, time.Since(killed))
+		if !testenv.Within(func() bool { return len(processesWith(c.mark)) == 0 }) { // the guard restores, and ends
+			t.Fatalf("%d: processes left: %q", i, processesWith(c.mark))
+		}
+		if gogc() != 100 {
+			t.Fatalf("%d: GOGC is %d when all has ended", i, gogc())
+		}
+	}
+	t.Logf("%d kills, with GOGC in effect: %v; restored within %v", kills, changed, longest)
 }
