@@ -169,6 +169,20 @@ func (d Dir) Read() (u Usage, ok bool) {
 	return u, true
 }
 
+// Limit returns the memory limit in effect, with what is charged to its level; ok is false where
+// there is none. fs has the memory of the machine.
+func (d Dir) Limit(fs procmem.FS) (l procmem.Limit, ok bool, err error) {
+	memory := d.root.hierarchy("memory")
+	if _, err := os.Stat(filepath.Join(memory, d.below)); err != nil {
+		return l, false, err
+	}
+	var groups []procmem.MemoryGroup
+	for below := d.below; below != "/" && below != "." && below != ""; below = filepath.Dir(below) {
+		groups = append(groups, procmem.MemoryGroupAt(filepath.Join(memory, below), d.root.unified))
+	}
+	return fs.LimitOf(groups)
+}
+
 // quota reads the CPU limit of one directory.
 func (r *Root) quota(dir string) (cores float64, ok bool) {
 	var quota, period float64
