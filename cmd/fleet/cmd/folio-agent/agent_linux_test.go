@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -382,7 +383,7 @@ func TestManifests(t *testing.T) {
 		t.Errorf("%d flags", found)
 	}
 	// What is shown is the default.
-	if p, err := act.Read("../../deploy/components/act/policy.yaml"); err != nil || p != act.Default() {
+	if p, err := act.Read("../../deploy/components/act/policy.yaml"); err != nil || !reflect.DeepEqual(p, act.Default()) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -71,8 +71,8 @@ func ParseChange(gogc, memlimit string, given func(flag string) bool) (c Change,
 	return c, nil
 }
 
-// of returns settings with the change.
-func (c Change) of(s goruntime.GCSettings) goruntime.GCSettings {
+// Of returns settings with the change.
+func (c Change) Of(s goruntime.GCSettings) goruntime.GCSettings {
 	if c.Percent != nil {
 		s.Percent = *c.Percent
 	}
@@ -239,7 +239,7 @@ func (p *Process) Check(c Change) error {
 	if err != nil {
 		return p.failed(err)
 	}
-	if want := c.of(s); want.Percent < 0 && want.Limit == math.MaxInt64 {
+	if want := c.Of(s); want.Percent < 0 && want.Limit == math.MaxInt64 {
 		return p.failed(ErrNoLimit)
 	}
 	return nil
@@ -262,7 +262,7 @@ func (p *Process) Plan(c Change) error {
 	if err != nil {
 		return p.failed(err)
 	}
-	p.Undo.Before, p.Undo.After = s, c.of(s)
+	p.Undo.Before, p.Undo.After = s, c.Of(s)
 	p.Undo.Recorded, _ = p.record.read()
 	return nil
 }
@@ -296,7 +296,7 @@ func (p *Process) Switch(c Change, g *guard.Guard[Undo]) error {
 		return p.failed(fmt.Errorf("%w: GOGC=%s, GOMEMLIMIT=%s now", goruntime.ErrNotTaken, GOGC(now.Percent), GOMEMLIMIT(now.Limit)))
 	}
 	last, next := p.Undo, p.Undo
-	next.After = c.of(next.Before)
+	next.After = c.Of(next.Before)
 	if next == last {
 		return nil
 	}
