@@ -134,7 +134,9 @@ func (t *terms) room(c livegc.Change) *refusal {
 	// By GOGC the heap grows in proportion to what is live, or to the limit.
 	grows := float64(t.own.Live) * float64(after.Percent-max(t.now.Percent, 0)) / 100
 	if after.Percent < 0 {
-		grows = math.Inf(1)
+		if grows = math.Inf(1); t.fit != nil {
+			return refuse(NoRoom, "GOGC=off needs a memory limit that keeps it within its container: %s does not", livegc.GOMEMLIMIT(after.Limit))
+		}
 	}
 	if !none {
 		grows = min(grows, float64(after.Limit)-float64(t.own.Resident))

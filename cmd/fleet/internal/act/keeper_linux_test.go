@@ -1,0 +1,428 @@
+package act
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/foliomem/folio/cmd/fleet/internal/node"
+	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// keeps starts a stage whose guards are this program.
+func keeps(t *testing.T) *stage {
+	t.Setenv(testenv.RoleEnv, "guard")
+	return newStage(t.TempDir())
+}
+
+// rss is the anonymous memory of a process.
+func rss(t *testing.T, pid int) int64 {
+	t.Helper()
+	s, err := procmem.New("").Status(pid)
+	if err != nil || s.RssAnon == nil {
+		t.Fatal(err)
+	}
+	return int64(*s.RssAnon)
+}
+
+// fits checks a limit of a process in a container with so many MiB, of which anon are anonymous
+// memory of processes.
+func (s *subject) fits(limit int64, of, anon int64) {
+	s.t.Helper()
+	fixed := (anon + 20 + 4) * mib
+	margin := int64(memlimit.Margin(uint64(of * mib)))
+	if least, most := of*mib-fixed-margin-mib, of*mib-fixed-margin+rss(s.t, s.pid()); limit < least || limit > most {
+		s.t.Errorf("GOMEMLIMIT=%d is not what fits, %d to %d", limit, least, most)
+	}
+}
+
+func (w *stage) must(t *testing.T, c int, limit string, anon int) {
+	t.Helper()
+	if err := w.write(c, limit, anon); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func look(t *testing.T, a *Actor) {
+	t.Helper()
+	if err := a.Node.Scan(); err != nil {
+		t.Fatal(err)
+	}
+	a.Keeper.Look(true)
+}
+
+// may skips where a child may not be traced.
+func may(t *testing.T, s *subject) {
+	t.Helper()
+	p, err := livegc.Open(procmem.New(""), s.pid())
+	if err != nil {
+		testenv.Missing(t, "trace a child: %v", err)
+	}
+	_ = p.Close()
+}
+
+func TestSettings(t *testing.T) {
+	one, two, three, out := startProgram(t, 1), startProgram(t, 2), startProgram(t, 3, "GOGC=70"), startProgram(t, 4)
+	may(t, one)
+	w := keeps(t)
+	w.add(one, "a")
+	w.add(two, "b")
+	w.add(three, "c")
+	w.add(out, "d")
+	for _, s := range []*subject{one, two, three, out} {
+		w.must(t, s.container, "536870912", 100)
+	}
+	p, err := parse([]byte(`
+settings:
+- {label: folio.dev/settings=a, gogc: 200}
+- {label: folio.dev/settings=b, gogc: off, memoryLimit: fit}
+- {label: folio.dev/settings=c, container: main, memoryLimit: 300MiB}
+- {label: folio.dev/settings=d, container: other, gogc: 20}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	a := w.actor(p, &log)
+	defer a.Keeper.Close()
+	for range 2 { // the second finds all done
+		look(t, a)
+		one.has(200, none)
+		three.has(70, 300*mib)
+		out.has(100, none)
+		g, l := two.ask("")
+		if two.fits(l, 512, 100); g != -1 {
+			t.Errorf("GOGC=%d", g)
+		}
+		s := a.Keeper.Settings()
+		if s.Changes[Set] != 3 || s.Changes[Moved]+s.Changes[Restored]+s.Changes[Lost] != 0 || len(s.Refusals) != 0 || len(s.Containers) != 3 {
+			t.Errorf("%+v\n%s", s, &log)
+		}
+		if g := s.Containers[node.Labels{Namespace: "shop", Pod: "pod-2", Container: "main"}]; g.Processes != 1 || !math.IsInf(g.GOGC, 1) || g.GOMEMLIMIT != float64(l) {
+			t.Errorf("%+v", g)
+		}
+	}
+	// Another folio finds them held.
+	if other, err := livegc.Open(procmem.New(""), one.pid()); err != nil || other.Hold() == nil {
+		t.Errorf("it is not held, %v", err)
+	} else {
+		_ = other.Close()
+	}
+
+	// The container is resized: smaller, larger, and without limit.
+	w.must(t, 2, "268435456", 100)
+	w.must(t, 3, "402653184", 100)
+	a.Keeper.Look(false)
+	_, l := two.ask("")
+	two.fits(l, 256, 100)
+	_, l = three.ask("")
+	if three.fits(l, 384, 100); l >= 300*mib {
+		t.Errorf("GOMEMLIMIT=%d", l)
+	}
+	w.must(t, 2, "1073741824", 100)
+	w.must(t, 3, "1073741824", 100)
+	a.Keeper.Look(false)
+	_, l = two.ask("")
+	two.fits(l, 1024, 100)
+	three.has(70, 300*mib)
+	if n := a.Keeper.Settings().Changes[Moved]; n != 4 {
+		t.Errorf("moved %d times", n)
+	}
+	w.must(t, 2, "max", 100)
+	a.Keeper.Look(false)
+	two.has(100, none)
+	if s := a.Keeper.Settings(); s.Changes[Restored] != 1 || s.Refusals[NoLimit] != 1 {
+		t.Errorf("%+v", s)
+	}
+	// What else is charged grows, until no limit helps; a limit that moves little stays.
+	w.must(t, 2, "536870912", 100)
+	look(t, a)
+	_, l = two.ask("")
+	two.fits(l, 512, 100)
+	w.must(t, 2, "536870912", 101)
+	look(t, a)
+	two.has(-1, l)
+	w.must(t, 2, "536870912", 200)
+	look(t, a)
+	_, l = two.ask("")
+	two.fits(l, 512, 200)
+	w.must(t, 2, "536870912", 460)
+	look(t, a)
+	two.has(100, none)
+	w.must(t, 2, "536870912", 100)
+	look(t, a)
+	two.has(100, none) // no to and fro
+	if s := a.Keeper.Settings(); s.Refusals[NoRoom] != 1 || s.Containers[node.Labels{Namespace: "shop", Pod: "pod-2", Container: "main"}].Refused[NoRoom] != 1 {
+		t.Errorf("%+v", s)
+	}
+
+	// A pod that opts out, a rule that changes, a policy that goes.
+	delete(w.labels, container(1))
+	a.Keeper.Rules[2].MemoryLimit = "200MiB"
+	a.Keeper.Look(false)
+	one.has(100, none)
+	three.has(70, 200*mib)
+	if other, err := livegc.Open(procmem.New(""), one.pid()); err != nil || other.Hold() != nil {
+		t.Errorf("it is still held, %v", err)
+	} else {
+		_ = other.Close()
+	}
+	a.Keeper.Rules = nil
+	a.Keeper.Look(false)
+	three.has(70, none)
+	if a.Keeper.guard != nil || len(a.Keeper.held) != 0 {
+		t.Error("the guard is not gone")
+	}
+
+	// What has ended is forgotten; Close restores the rest.
+	a.Keeper.Rules = p.Rules
+	w.labels[container(1)] = "a"
+	look(t, a)
+	one.has(200, none)
+	_ = three.cmd.Process.Kill()
+	_ = three.cmd.Wait()
+	a.Keeper.Look(false)
+	if len(a.Keeper.held) != 1 {
+		t.Errorf("%d processes are held", len(a.Keeper.held))
+	}
+	if err := a.Keeper.Close(); err != nil {
+		t.Error(err)
+	}
+	one.has(100, none)
+}
+
+// A program that sets its GC itself is named and left alone, whatever the rules become.
+func TestSetByProgram(t *testing.T) {
+	early, late := startProgram(t, 1), startProgram(t, 2)
+	may(t, early)
+	w := keeps(t)
+	w.add(early, "a")
+	w.add(late, "a")
+	w.must(t, 1, "536870912", 100)
+	w.must(t, 2, "536870912", 100)
+	early.ask("gogc 77")
+	p := Default()
+	p.Rules = []Rule{{Label: "folio.dev/settings", Value: "a", GOGC: "200", MemoryLimit: "300MiB"}}
+	var log bytes.Buffer
+	a := w.actor(p, &log)
+	defer a.Keeper.Close()
+	look(t, a)
+	early.has(77, none)
+	late.has(200, 300*mib)
+	late.ask("gogc 55")
+	a.Keeper.Look(false)
+	late.has(55, none) // the limit was the agent's
+	a.Keeper.Rules[0].GOGC = "300"
+	look(t, a)
+	late.has(55, none)
+	s := a.Keeper.Settings()
+	if s.Changes[Lost] != 1 || s.Refusals[ByProgram] != 3 || s.Containers[node.Labels{Namespace: "shop", Pod: "pod-2", Container: "main"}].Refused[ByProgram] != 1 {
+		t.Errorf("%+v", s)
+	}
+	// By what is not the same in all test binaries: some have gctune.
+	for _, want := range []string{`why="GOGC=77 is set by the program: `, `why="GOGC=55, GOMEMLIMIT=300MiB were set since; the program `} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in\n%s", want, &log)
+		}
+	}
+}
+
+// What another folio set, for a while or for good, stays.
+func TestSetByOther(t *testing.T) {
+	forever, held := startProgram(t, 1), startProgram(t, 2)
+	may(t, forever)
+	w := keeps(t)
+	for _, s := range []*subject{forever, held} {
+		w.add(s, "a")
+		w.must(t, s.container, "536870912", 100)
+		p, err := livegc.Open(procmem.New(""), s.pid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		c := livegc.Change{Percent: new(int32(150))}
+		if s == held {
+			err = p.Hold()
+		} else if err = p.Plan(c); err == nil {
+			err = p.Apply()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Default()
+	p.Rules = []Rule{{Label: "folio.dev/settings", Value: "a", GOGC: "200"}}
+	var log bytes.Buffer
+	a := w.actor(p, &log)
+	defer a.Keeper.Close()
+	look(t, a)
+	forever.has(150, none)
+	held.has(100, none)
+	if s := a.Keeper.Settings(); s.Refusals[ByOther] != 2 || len(s.Changes) != 0 {
+		t.Errorf("%+v\n%s", s, &log)
+	}
+}
+
+// A dry run changes nothing and says once what it would do.
+func TestDrySettings(t *testing.T) {
+	s := startProgram(t, 1)
+	may(t, s)
+	w := keeps(t)
+	w.add(s, "a")
+	w.must(t, 1, "536870912", 100)
+	p := Default()
+	p.Rules = []Rule{{Label: "folio.dev/settings", Value: "a", GOGC: "200"}}
+	var log bytes.Buffer
+	a := w.actor(p, &log)
+	a.Keeper.DryRun = true
+	look(t, a)
+	look(t, a)
+	s.has(100, none)
+	if n := strings.Count(log.String(), `msg="would set" namespace=shop pod=pod-1 container=main pid=`); n != 1 || !strings.Contains(log.String(), "gogc=200 gomemlimit=off") {
+		t.Errorf("%s", &log)
+	}
+}
+
+// Whatever ends the agent: the settings are restored, by it, by its guard, or by the agent that
+// comes after both were killed, which first keeps what is still wanted.
+func TestAgentEnds(t *testing.T) {
+	for _, how := range []string{"TERM", "KILL", "KILL guard too"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			wanted, not := startProgram(t, 1), startProgram(t, 2)
+			may(t, wanted)
+			dir, records := t.TempDir(), t.TempDir()
+			w := newStage(dir)
+			for _, s := range []*subject{wanted, not} {
+				w.must(t, s.container, "536870912", 100)
+			}
+			policy := filepath.Join(t.TempDir(), "policy")
+			write := func(text string) {
+				t.Helper()
+				if err := os.WriteFile(policy+".new", []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(policy+".new", policy); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("settings: [{label: folio.dev/settings=a, gogc: 200, memoryLimit: 300MiB}]")
+			mark := "FOLIO_ACT_MARK=" + dir
+			var logs []string
+			said := func(n int) string { text, _ := os.ReadFile(logs[n]); return string(text) }
+			start := func(of ...*subject) *exec.Cmd {
+				t.Helper()
+				words := []string{policy, dir}
+				for _, s := range of {
+					words = append(words, strconv.Itoa(s.pid()))
+				}
+				cmd := testenv.Role(t, "agent", agentEnv+"="+strings.Join(words, " "), mark, "XDG_RUNTIME_DIR="+records)
+				log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer log.Close()
+				logs = append(logs, log.Name())
+				cmd.Stderr = log
+				cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+				return cmd
+			}
+			given := func(g, l int64) bool { return g == 200 && l == 300*mib }
+			before := func(g, l int64) bool { return g == 100 && l == none }
+			agent := start(wanted, not)
+			wanted.within("at first", given)
+			not.within("at first", given)
+			switch how {
+			case "TERM":
+				if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				if err := agent.Wait(); err != nil {
+					t.Errorf("%v\n%s", err, said(0))
+				}
+				wanted.has(100, none)
+				not.has(100, none)
+			case "KILL":
+				_ = agent.Process.Kill()
+				_ = agent.Wait()
+				wanted.within("by the guard", before)
+				not.within("by the guard", before)
+			default:
+				guards := processesWith(mark)
+				if len(guards) != 2 {
+					t.Fatalf("agent and guard: %v", guards)
+				}
+				for _, pid := range guards { // none may restore before it is killed
+					_ = syscall.Kill(pid, syscall.SIGSTOP)
+				}
+				for _, pid := range guards {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+				_ = agent.Wait()
+				wanted.has(200, 300*mib)
+				not.has(200, 300*mib)
+			}
+			testenv.Eventually(t, "processes left", func() bool { return len(processesWith(mark)) == 0 })
+			// The next agent. The second process has left its pod meanwhile.
+			agent = start(wanted)
+			not.within("nobody's", before)
+			wanted.within("by the next agent", given)
+			// A policy that is wrong changes nothing; one that is gone takes all back.
+			write("settings: 1")
+			testenv.Eventually(t, "a wrong policy is named", func() bool { return strings.Contains(said(1), "the policy is wrong: the one before stays in effect: ") })
+			wanted.has(200, 300*mib)
+			write("settings: [{label: folio.dev/settings=a, gogc: 250}]")
+			wanted.within("by the next policy", func(g, l int64) bool { return g == 250 && l == none })
+			if err := os.Remove(policy); err != nil {
+				t.Fatal(err)
+			}
+			wanted.within("without policy", before)
+			write("settings: [{label: folio.dev/settings=a, gogc: 300}]")
+			wanted.within("with a policy again", func(g, l int64) bool { return g == 300 && l == none })
+			if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := agent.Wait(); err != nil {
+				t.Errorf("%v\n%s", err, said(1))
+			}
+			wanted.has(100, none)
+			if how == "KILL guard too" && !strings.Contains(said(1), "took over settings") {
+				t.Errorf("%s", said(1))
+			}
+			if left, _ := filepath.Glob(filepath.Join(records, "folio", "*")); len(left) != 0 {
+				t.Errorf("records left: %v", left)
+			}
+		})
+	}
+}
+
+// processesWith returns the processes with a variable.
+func processesWith(variable string) (pids []int) {
+	fs := procmem.New("")
+	all, _ := fs.PIDs()
+	for _, pid := range all {
+		env, err := fs.Environ(pid)
+		if st, serr := fs.Stat(pid); err != nil || serr != nil || st.Zombie() {
+			continue
+		}
+		for _, kv := range env {
+			if kv == variable {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
