@@ -132,6 +132,7 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	log.Info("listening", "address", listener.Addr().String(), "tls", false)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup

@@ -37,7 +37,11 @@ const argsEnv = "FOLIO_AGENT_TEST_ARGS"
 func TestMain(m *testing.M) {
 	testenv.PlayRole(map[string]func() error{
 		"agent": func() error {
-			os.Exit(command.Main(name, strings.Split(os.Getenv(argsEnv), "\n"), newRoot))
+			args := os.Args[1:] // of what the agent starts
+			if len(args) == 0 {
+				args = strings.Split(os.Getenv(argsEnv), "\n")
+			}
+			os.Exit(command.Main(name, args, newRoot))
 			return nil
 		},
 		"load": load,
