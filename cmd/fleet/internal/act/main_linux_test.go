@@ -143,8 +143,6 @@ func (w *stage) add(s *subject, value string) {
 	w.of[s.pid()], w.labels[container(s.container)] = s.container, value
 }
 
-const mib = 1 << 20
-
 // What is charged to a container besides its anonymous memory.
 const charged = "file 7000000\nshmem 20971520\nkernel 4194304\nslab_reclaimable 0\n"
 

@@ -19,6 +19,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
 
+const mib = 1 << 20
+
 func TestRules(t *testing.T) {
 	p, err := parse([]byte("settings:\n- {label: a=b, gogc: 150}\n- {label: a=b, gogc: off, memoryLimit: fit}\n"))
 	if err == nil || err.Error() != "settings, rule 2: rule 1 has all its pods" {
