@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,6 +15,8 @@ import (
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/program/layout"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -269,6 +272,40 @@ func TestSetByOther(t *testing.T) {
 	held.has(100, none)
 	if s := a.Keeper.Settings(); s.Refusals[ByOther] != 2 || len(s.Changes) != 0 {
 		t.Errorf("%+v\n%s", s, &log)
+	}
+}
+
+// Each error of setting has its reason; that a process has ended is none.
+func TestRefusals(t *testing.T) {
+	k := &Keeper{}
+	for _, c := range []struct {
+		err    error
+		reason string
+	}{
+		{&livegc.Error{Err: livegc.ErrHeld}, ByOther},
+		{&livegc.Error{Err: livegc.ErrNoLimit}, NoLimit},
+		{&livegc.Error{Err: os.ErrPermission}, Forbidden},
+		{&livegc.Error{Err: layout.ErrUnknown}, Unsupported},
+		{&livegc.Error{Err: goruntime.ErrInconsistent}, Failed},
+		{&livegc.Error{Err: goruntime.ErrGone}, ""},
+		{procmem.ErrNoProcess, ""},
+		{errYoung, ""},
+	} {
+		no := k.failed(c.err)
+		if no == nil {
+			no = &refusal{}
+		} else if !slices.Contains(Refusals, no.reason) {
+			t.Errorf("%s has no series", no.reason)
+		}
+		if no.reason != c.reason || no.final != (c.reason == Unsupported) {
+			t.Errorf("%v: %+v, want %q", c.err, no, c.reason)
+		}
+	}
+	// One that may not be traced says why.
+	if os.Geteuid() != 0 {
+		if _, err := livegc.Open(procmem.New(""), 1); k.failed(err) == nil || k.failed(err).reason != Forbidden {
+			t.Errorf("process 1: %v", err)
+		}
 	}
 }
 
