@@ -2,6 +2,7 @@ package act
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -11,7 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/foliomem/folio/cmd/fleet/internal/metrics"
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
@@ -272,6 +277,87 @@ func TestSetByOther(t *testing.T) {
 	held.has(100, none)
 	if s := a.Keeper.Settings(); s.Refusals[ByOther] != 2 || len(s.Changes) != 0 {
 		t.Errorf("%+v\n%s", s, &log)
+	}
+}
+
+// A guard that was killed has a successor at the next full look, which restores when the agent is
+// gone; without a guard nothing is set.
+func TestGuardKilled(t *testing.T) {
+	s := startProgram(t, 1)
+	may(t, s)
+	w := keeps(t)
+	mark := "FOLIO_ACT_MARK=" + w.dir
+	t.Setenv("FOLIO_ACT_MARK", w.dir) // of guards, not of this process
+	w.add(s, "a")
+	w.must(t, 1, "536870912", 100)
+	p := Default()
+	p.Rules = []Rule{{Label: "folio.dev/settings", Value: "a", GOGC: "200"}}
+	var log bytes.Buffer
+	a := w.actor(p, &log)
+	defer a.Keeper.Close()
+	look(t, a)
+	s.has(200, none)
+	first := processesWith(mark)
+	if len(first) != 1 {
+		t.Fatalf("guards: %v", first)
+	}
+	_ = syscall.Kill(first[0], syscall.SIGKILL)
+	testenv.Eventually(t, "the guard has ended", func() bool { return len(processesWith(mark)) == 0 })
+	look(t, a)
+	s.has(200, none)
+	second := processesWith(mark)
+	if len(second) != 1 || second[0] == first[0] {
+		t.Fatalf("guards: %v, then %v", first, second)
+	}
+	// The next one cannot start.
+	a.Keeper.Guard = []string{"/nonexistent"}
+	_ = syscall.Kill(second[0], syscall.SIGKILL)
+	testenv.Eventually(t, "the guard has ended", func() bool { return len(processesWith(mark)) == 0 })
+	look(t, a)
+	s.has(100, none)
+	look(t, a)
+	s.has(100, none)
+	a.Keeper.Guard = []string{"/proc/self/exe"}
+	late := time.Now().Add(leastPause)
+	a.Keeper.Now = func() time.Time { return late }
+	look(t, a)
+	s.has(200, none)
+	if g := a.Keeper.Settings(); g.Changes[Set] != 2 || g.Changes[Restored] != 1 || g.Refusals[Failed] != 1 {
+		t.Errorf("%+v\n%s", g, &log)
+	}
+}
+
+// What is set and refused are series, of a number that is bounded by that of containers.
+func TestSettingsSeries(t *testing.T) {
+	k := &Keeper{settings: Settings{Containers: make(map[node.Labels]Given), Changes: map[string]uint64{Set: 3}, Refusals: map[string]uint64{NoRoom: 2}}}
+	const containers = 7
+	for i := range containers {
+		g := Given{Processes: 2, GOGC: math.Inf(1), GOMEMLIMIT: 1 << 30, Refused: make(map[string]int)}
+		for _, reason := range Refusals {
+			g.Refused[reason] = 1
+		}
+		k.settings.Containers[node.Labels{Namespace: "shop", Pod: strconv.Itoa(i), Container: "main"}] = g
+	}
+	k.settings.Containers[node.Labels{Pod: "none"}] = Given{GOGC: math.NaN(), GOMEMLIMIT: math.NaN(), Refused: map[string]int{NoRoom: 1}}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(&Collector{Node: "node-1", Actor: &Actor{Keeper: k}})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	for _, f := range families {
+		got[f.GetName()] = len(f.GetMetric())
+	}
+	want := map[string]int{
+		metrics.CollapseStops: len(Reasons), metrics.SetProcesses: containers + 1, metrics.SetGOGC: containers, metrics.SetGOMEMLIMIT: containers,
+		metrics.SetRefused: containers*len(Refusals) + 1, metrics.SetChanges: len(Changes), metrics.SetRefusals: len(Refusals),
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+	if each := 2 + 3 + len(Refusals); each != metrics.PerActed {
+		t.Errorf("%d series a container, the contract says %d at most", each, metrics.PerActed)
 	}
 }
 

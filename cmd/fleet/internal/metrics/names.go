@@ -171,7 +171,9 @@ const (
 	// MaxInfos series of GoInfo.
 	PerContainer = 44
 	MaxInfos     = 4
-	MaxSeries    = (MaxContainers+3)*PerContainer + 64
+	// PerActed is the most series of a container of the agent that acts.
+	PerActed  = 13
+	MaxSeries = (MaxContainers+3)*PerContainer + 64
 	// MaxLabelBytes is the most of a label's value that is kept.
 	MaxLabelBytes = 128
 )
