@@ -2,21 +2,14 @@ package act
 
 import (
 	"bytes"
-	"maps"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/foliomem/folio/cmd/fleet/internal/metrics"
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
@@ -327,40 +320,6 @@ func TestGuardKilled(t *testing.T) {
 	}
 }
 
-// What is set and refused are series, of a number that is bounded by that of containers.
-func TestSettingsSeries(t *testing.T) {
-	k := &Keeper{settings: Settings{Containers: make(map[node.Labels]Given), Changes: map[string]uint64{Set: 3}, Refusals: map[string]uint64{NoRoom: 2}}}
-	const containers = 7
-	for i := range containers {
-		g := Given{Processes: 2, GOGC: math.Inf(1), GOMEMLIMIT: 1 << 30, Refused: make(map[string]int)}
-		for _, reason := range Refusals {
-			g.Refused[reason] = 1
-		}
-		k.settings.Containers[node.Labels{Namespace: "shop", Pod: strconv.Itoa(i), Container: "main"}] = g
-	}
-	k.settings.Containers[node.Labels{Pod: "none"}] = Given{GOGC: math.NaN(), GOMEMLIMIT: math.NaN(), Refused: map[string]int{NoRoom: 1}}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(&Collector{Node: "node-1", Actor: &Actor{Keeper: k}})
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(map[string]int)
-	for _, f := range families {
-		got[f.GetName()] = len(f.GetMetric())
-	}
-	want := map[string]int{
-		metrics.CollapseStops: len(Reasons), metrics.SetProcesses: containers + 1, metrics.SetGOGC: containers, metrics.SetGOMEMLIMIT: containers,
-		metrics.SetRefused: containers*len(Refusals) + 1, metrics.SetChanges: len(Changes), metrics.SetRefusals: len(Refusals),
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("%v; want %v", got, want)
-	}
-	if each := 2 + 3 + len(Refusals); each != metrics.PerActed {
-		t.Errorf("%d series a container, the contract says %d at most", each, metrics.PerActed)
-	}
-}
-
 // Each error of setting has its reason; that a process has ended is none.
 func TestRefusals(t *testing.T) {
 	k := &Keeper{}
@@ -413,139 +372,4 @@ func TestDrySettings(t *testing.T) {
 	if n := strings.Count(log.String(), `msg="would set" namespace=shop pod=pod-1 container=main pid=`); n != 1 || !strings.Contains(log.String(), "gogc=200 gomemlimit=off") {
 		t.Errorf("%s", &log)
 	}
-}
-
-// Whatever ends the agent: the settings are restored, by it, by its guard, or by the agent that
-// comes after both were killed, which first keeps what is still wanted.
-func TestAgentEnds(t *testing.T) {
-	for _, how := range []string{"TERM", "KILL", "KILL guard too"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			wanted, not := startProgram(t, 1), startProgram(t, 2)
-			may(t, wanted)
-			dir, records := t.TempDir(), t.TempDir()
-			w := newStage(dir)
-			for _, s := range []*subject{wanted, not} {
-				w.must(t, s.container, "536870912", 100)
-			}
-			policy := filepath.Join(t.TempDir(), "policy")
-			write := func(text string) {
-				t.Helper()
-				if err := os.WriteFile(policy+".new", []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Rename(policy+".new", policy); err != nil {
-					t.Fatal(err)
-				}
-			}
-			write("settings: [{label: folio.dev/settings=a, gogc: 200, memoryLimit: 300MiB}]")
-			mark := "FOLIO_ACT_MARK=" + dir
-			var logs []string
-			said := func(n int) string { text, _ := os.ReadFile(logs[n]); return string(text) }
-			start := func(of ...*subject) *exec.Cmd {
-				t.Helper()
-				words := []string{policy, dir}
-				for _, s := range of {
-					words = append(words, strconv.Itoa(s.pid()))
-				}
-				cmd := testenv.Role(t, "agent", agentEnv+"="+strings.Join(words, " "), mark, "XDG_RUNTIME_DIR="+records)
-				log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer log.Close()
-				logs = append(logs, log.Name())
-				cmd.Stderr = log
-				cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-				return cmd
-			}
-			given := func(g, l int64) bool { return g == 200 && l == 300*mib }
-			before := func(g, l int64) bool { return g == 100 && l == none }
-			agent := start(wanted, not)
-			wanted.within("at first", given)
-			not.within("at first", given)
-			switch how {
-			case "TERM":
-				if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
-				if err := agent.Wait(); err != nil {
-					t.Errorf("%v\n%s", err, said(0))
-				}
-				wanted.has(100, none)
-				not.has(100, none)
-			case "KILL":
-				_ = agent.Process.Kill()
-				_ = agent.Wait()
-				wanted.within("by the guard", before)
-				not.within("by the guard", before)
-			default:
-				guards := processesWith(mark)
-				if len(guards) != 2 {
-					t.Fatalf("agent and guard: %v", guards)
-				}
-				for _, pid := range guards { // none may restore before it is killed
-					_ = syscall.Kill(pid, syscall.SIGSTOP)
-				}
-				for _, pid := range guards {
-					_ = syscall.Kill(pid, syscall.SIGKILL)
-				}
-				_ = agent.Wait()
-				wanted.has(200, 300*mib)
-				not.has(200, 300*mib)
-			}
-			testenv.Eventually(t, "processes left", func() bool { return len(processesWith(mark)) == 0 })
-			// The next agent. The second process has left its pod meanwhile.
-			agent = start(wanted)
-			not.within("nobody's", before)
-			wanted.within("by the next agent", given)
-			// A policy that is wrong changes nothing; one that is gone takes all back.
-			write("settings: 1")
-			testenv.Eventually(t, "a wrong policy is named", func() bool { return strings.Contains(said(1), "the policy is wrong: the one before stays in effect: ") })
-			wanted.has(200, 300*mib)
-			write("settings: [{label: folio.dev/settings=a, gogc: 250}]")
-			wanted.within("by the next policy", func(g, l int64) bool { return g == 250 && l == none })
-			if err := os.Remove(policy); err != nil {
-				t.Fatal(err)
-			}
-			wanted.within("without policy", before)
-			write("settings: [{label: folio.dev/settings=a, gogc: 300}]")
-			wanted.within("with a policy again", func(g, l int64) bool { return g == 300 && l == none })
-			if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-			if err := agent.Wait(); err != nil {
-				t.Errorf("%v\n%s", err, said(1))
-			}
-			wanted.has(100, none)
-			if how == "KILL guard too" && !strings.Contains(said(1), "took over settings") {
-				t.Errorf("%s", said(1))
-			}
-			if left, _ := filepath.Glob(filepath.Join(records, "folio", "*")); len(left) != 0 {
-				t.Errorf("records left: %v", left)
-			}
-		})
-	}
-}
-
-// processesWith returns the processes with a variable.
-func processesWith(variable string) (pids []int) {
-	fs := procmem.New("")
-	all, _ := fs.PIDs()
-	for _, pid := range all {
-		env, err := fs.Environ(pid)
-		if st, serr := fs.Stat(pid); err != nil || serr != nil || st.Zombie() {
-			continue
-		}
-		for _, kv := range env {
-			if kv == variable {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
 }
