@@ -32,6 +32,11 @@ func (f FS) MemoryLimit(pid int) (l Limit, ok bool, err error) {
 	if err != nil {
 		return Limit{}, false, err
 	}
+	return f.LimitOf(groups)
+}
+
+// LimitOf is MemoryLimit for a memory cgroup and those above it.
+func (f FS) LimitOf(groups []MemoryGroup) (l Limit, ok bool, err error) {
 	all := make([]GroupMemory, len(groups))
 	for i, g := range groups {
 		if all[i], err = g.Read(); err != nil {

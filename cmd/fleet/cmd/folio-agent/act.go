@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,16 +14,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/fleet/internal/act"
+	"github.com/foliomem/folio/cmd/fleet/internal/cgroups"
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
 	"github.com/foliomem/folio/cmd/fleet/internal/serve"
+	"github.com/foliomem/folio/cmd/internal/base/guard"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/livegc"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-const actLong = `Put the heaps of Go processes on huge pages, for pods that opted in by a label, as folio
-collapse does. A policy file says how far:
+const actLong = `Change the Go processes of pods that opted in by a label: put their heaps on huge pages, as
+folio collapse does, and set GOGC and GOMEMLIMIT, as folio set does. A policy file says how
+far; it is read again when it changes:
 
-  label: folio.dev/collapse=true   # of pods that opt in
+  label: folio.dev/collapse=true   # of pods that opt in to huge pages
   minDensity: 0.8                  # share of a window that must be in memory
   rate: 64MiB                      # per second, at most
   budgetPerProcess: 4GiB
@@ -31,13 +36,29 @@ collapse does. A policy file says how far:
   minNodeAvailable: 10%            # of the node's memory
   minContainerHeadroom: 10%        # of the container's limit, after the heap has grown
 
-These are the defaults. It needs the Kubernetes API, CAP_SYS_NICE, CAP_SYS_PTRACE and
-Linux 6.1. Run it in a container of its own: folio-agent serve needs no permission to
-change anything.`
+These are the defaults. Settings are given by rules, of which the first that fits counts:
+
+  settings:
+  - label: folio.dev/settings=true # of pods that opt in to settings
+    container: server              # default: all containers
+    gogc: 200                      # a percentage, off or recommended; default: keep it
+    memoryLimit: fit               # a size, fit or recommended; default: keep it
+
+fit is what the container's memory limit leaves, as in folio doctor; a larger size is
+lowered to it. It follows the limit within seconds. recommended is what folio-fleet
+recommend --json printed into a file of --recommendations.
+
+Settings are restored when their rule, label or policy goes, and when the agent ends; if it
+is killed, a second process restores them. GOGC=off needs a memory limit. Settings that a
+program sets itself are left alone.
+
+It needs the Kubernetes API, CAP_SYS_PTRACE, and for huge pages CAP_SYS_NICE and Linux 6.1.
+Run it in a container of its own: folio-agent serve needs no permission to change anything.`
 
 type actFlags struct {
 	common
-	policy, listen, cgroups string
+	policy, recommendations string
+	listen, cgroups         string
 	dryRun                  bool
 }
 
@@ -45,7 +66,7 @@ func newAct(stderr io.Writer) *cobra.Command {
 	f := &actFlags{}
 	cmd := &cobra.Command{
 		Use:   "act",
-		Short: "Put heaps on huge pages, for pods that opted in",
+		Short: "Put heaps on huge pages and set GOGC and GOMEMLIMIT, for pods that opted in",
 		Long:  actLong,
 		Example: `  folio-agent act --policy policy.yaml --dry-run
   folio-agent act --policy policy.yaml`,
@@ -54,10 +75,17 @@ func newAct(stderr io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.policy, "policy", "", "policy `file`")
+	fs.StringVar(&f.recommendations, "recommendations", "", "`directory` with NAME.json files of folio-fleet recommend --json")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "log what would be done, and do nothing")
 	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health checks")
 	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` of the mounted cgroups of the host")
 	f.add(fs)
+	cmd.AddCommand(&cobra.Command{
+		Use: "guard", Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return guard.Main[livegc.Undo]([]string{"act", "guard"}, args, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	})
 	return cmd
 }
 
@@ -73,6 +101,13 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if policy.Recommends() && f.recommendations == "" {
+		return usage.Errorf("--recommendations is missing: policy %s gives recommended settings", f.policy)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	boundMemory()
 	directory, err := f.directory(log)
 	if err != nil {
@@ -84,6 +119,8 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	groups := openCgroups(f.cgroups, log)
 	actor := act.New(policy, node.New(node.Config{FS: procmem.New(""), Pods: directory, Log: log}), directory, groups, log)
 	actor.DryRun = f.dryRun
+	actor.Reload = func() (act.Policy, error) { return act.Read(f.policy) }
+	actor.Keeper = act.NewKeeper(actor, cgroups.Open(f.cgroups), f.recommendations, []string{self, "act", "guard"})
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(&act.Collector{Node: f.nodeName(), Actor: actor}); err != nil {
 		return err
@@ -95,6 +132,7 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	log.Info("listening", "address", listener.Addr().String(), "tls", false)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup

@@ -16,7 +16,7 @@ const name = "folio-agent"
 const long = `folio-agent measures what memory costs the Go processes of a node, by pod and container.
 
   folio-agent serve     Prometheus metrics, and profiles on demand; reads only
-  folio-agent act       heaps on huge pages by a policy, for pods that opted in
+  folio-agent act       huge pages, GOGC and GOMEMLIMIT by a policy, for pods that opted in
 
 Both run as containers of a DaemonSet with hostPID: see docs/fleet.md.`
 

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliomem/folio/cmd/fleet/internal/cgroups"
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
+	"github.com/foliomem/folio/cmd/fleet/internal/pod"
 	"github.com/foliomem/folio/cmd/internal/process/collapser"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -26,9 +29,11 @@ const (
 // Reasons are all of them.
 var Reasons = []string{Pressure, Available, Headroom, Failed}
 
-// Labeled knows the labels of pods: a directory of package kube.
+// Labeled knows labels and workloads of pods: a directory of package kube.
 type Labeled interface {
 	Label(uid, container, label string) (string, bool)
+	Workload(uid, container string) (pod.Workload, bool)
+	Synced() bool
 }
 
 // A Process is one that can be collapsed: a [collapser.Collapser].
@@ -55,6 +60,14 @@ type Actor struct {
 	DryRun  bool
 	Open    func(pid int, o collapser.Options, dryRun bool) (Process, error)
 	Now     func() time.Time
+	// Keeper sets settings of the GC; nil: nothing does.
+	Keeper *Keeper
+	// Reload reads the policy again; nil: it stays. One that is not there any more is
+	// os.ErrNotExist: what it gave is taken back.
+	Reload func() (Policy, error)
+
+	next atomic.Pointer[Policy] // of the next pass
+	said string                 // why the policy could not be read
 
 	settle time.Duration // before a pass: pressure is looked at for so long
 
@@ -79,20 +92,92 @@ func New(p Policy, n *node.Node, labels Labeled, groups *cgroups.Root, log *slog
 	}
 }
 
-// Run acts until ctx ends.
-func (a *Actor) Run(ctx context.Context) error {
-	for {
-		if err := a.Node.Scan(); err != nil {
-			return err
+// How often Run looks at what it set, and after how many looks at all processes.
+const (
+	lookEvery = 2 * time.Second
+	fullEvery = 5
+)
+
+// Run acts until ctx ends, and restores the settings then.
+func (a *Actor) Run(ctx context.Context) (err error) {
+	if err := a.Node.Scan(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var passes sync.WaitGroup
+	passes.Go(func() { a.passes(ctx) })
+	defer func() {
+		stop()
+		if a.Keeper != nil {
+			err = errors.Join(err, a.Keeper.Close())
 		}
-		a.Pass(ctx)
-		t := time.NewTimer(a.Policy.Every)
+		passes.Wait()
+	}()
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for n := 0; ; n++ {
+		a.reload()
+		full := n%fullEvery == 0
+		if full && n > 0 {
+			if err := a.Node.Scan(); err != nil {
+				return err
+			}
+		}
+		if a.Keeper != nil {
+			a.Keeper.Look(full)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// passes puts heaps on huge pages until ctx ends.
+func (a *Actor) passes(ctx context.Context) {
+	for {
+		if p := a.next.Load(); p != nil {
+			a.Policy = *p
+		}
+		if a.Policy.Label != "" {
+			a.Pass(ctx)
+		}
+		t := time.NewTimer(max(a.Policy.Every, lookEvery))
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			return nil
+			return
 		case <-t.C:
 		}
+	}
+}
+
+// reload takes over a policy that was changed. One that is wrong changes nothing.
+func (a *Actor) reload() {
+	if a.Reload == nil {
+		return
+	}
+	p, err := a.Reload()
+	text := ""
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		p, text = Policy{}, "the policy is gone: nothing is done, and settings are restored"
+	case err != nil:
+		text = "the policy is wrong: the one before stays in effect"
+	}
+	if err != nil {
+		text += ": " + err.Error()
+	}
+	if text != a.said && text != "" {
+		a.Log.Warn(text)
+	}
+	if a.said = text; err != nil && !errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	a.next.Store(&p)
+	if k := a.Keeper; k != nil {
+		k.Rules, k.Headroom, k.Spare = p.Rules, p.Headroom, p.Available
 	}
 }
 

@@ -1,12 +1,13 @@
-// Package act puts the heaps of Go processes on huge pages, for pods that opted in by a
-// label, as a policy file says: no more than its budget, and not while memory is short. It
-// is the only part of the agent that changes anything, and runs as a container of its own.
+// Package act changes the Go processes of pods that opted in by a label, as a policy file
+// says: their heaps are put on huge pages, no more than its budget and not while memory is
+// short; they get GOGC and GOMEMLIMIT within the memory limits of their containers, and lose
+// them when the policy does not give them any more. It is the only part of the agent that
+// changes anything, and runs as a container of its own.
 package act
 
 import (
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/foliomem/folio/cmd/fleet/internal/manifest"
@@ -14,7 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// A Policy says which heaps are put on huge pages, and how far.
+// A Policy says which heaps are put on huge pages, and how far, and who gets which settings.
 type Policy struct {
 	Label, Value string  // of pods that opted in
 	MinDensity   float64 // of a window: the share that is in memory
@@ -24,6 +25,7 @@ type Policy struct {
 	Pressure     float64 // share of time in which tasks wait for memory: beyond it nothing is done
 	Available    float64 // share of the node's memory that stays available
 	Headroom     float64 // share of a container's memory limit that stays free
+	Rules        []Rule  // the first that fits counts
 }
 
 // file is a Policy as it is written.
@@ -36,6 +38,8 @@ type file struct {
 	Pressure   string  `json:"maxMemoryPressure"`
 	Available  string  `json:"minNodeAvailable"`
 	Headroom   string  `json:"minContainerHeadroom"`
+
+	Settings []ruleFile `json:"settings"`
 }
 
 // Default is what a policy file leaves out.
@@ -75,9 +79,9 @@ func parse(data []byte) (Policy, error) {
 	}
 	p := Default()
 	if f.Label != "" {
-		var ok bool
-		if p.Label, p.Value, ok = strings.Cut(f.Label, "="); !ok || p.Label == "" || p.Value == "" {
-			return p, fmt.Errorf("label: %q: want KEY=VALUE", f.Label)
+		var err error
+		if p.Label, p.Value, err = parseLabel(f.Label); err != nil {
+			return p, err
 		}
 	}
 	if f.MinDensity != 0 {
@@ -123,5 +127,7 @@ func parse(data []byte) (Policy, error) {
 		}
 		p.Every = d
 	}
-	return p, nil
+	var err error
+	p.Rules, err = parseRules(f.Settings)
+	return p, err
 }

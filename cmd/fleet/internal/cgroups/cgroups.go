@@ -5,6 +5,7 @@ package cgroups
 
 import (
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,10 +125,6 @@ type Usage struct {
 // Read reads it. ok is false where the cgroup is no more.
 func (d Dir) Read() (u Usage, ok bool) {
 	memory, cpu, cpuacct := d.root.hierarchy("memory"), d.root.hierarchy("cpu"), d.root.hierarchy("cpuacct")
-	limit := "memory.limit_in_bytes"
-	if d.root.unified {
-		limit = "memory.max"
-	}
 	at := filepath.Join(memory, d.below)
 	group := charge.Group{MemoryGroup: procmem.MemoryGroupAt(at, d.root.unified), Dir: at, Unified: d.root.unified}
 	c, err := group.Charge()
@@ -155,18 +152,52 @@ func (d Dir) Read() (u Usage, ok bool) {
 	} else if n, err := procmem.ReadNumber(filepath.Join(cpuacct, d.below, "cpuacct.usage")); err == nil && n != nil {
 		u.CPU = new(float64(*n) / 1e9)
 	}
-	var levels []procmem.GroupMemory
-	for below := d.below; below != "/" && below != "." && below != ""; below = filepath.Dir(below) {
-		n, _ := procmem.ReadNumber(filepath.Join(memory, below, limit)) // what cannot be read limits nothing that is known
-		levels = append(levels, procmem.GroupMemory{Limit: n})
+	for below := range d.levels() {
 		if cores, ok := d.root.quota(filepath.Join(cpu, below)); ok && (u.CPULimit == nil || cores < *u.CPULimit) {
 			u.CPULimit = &cores
 		}
 	}
-	if i, bytes, _ := procmem.LimitInEffect(levels, nil); i >= 0 {
-		u.MemoryLimit = &bytes
-	}
+	u.MemoryLimit = d.Bound()
 	return u, true
+}
+
+// levels are the directories of the cgroup and of those above it, below the hierarchy.
+func (d Dir) levels() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for below := d.below; below != "/" && below != "." && below != "" && yield(below); below = filepath.Dir(below) {
+		}
+	}
+}
+
+// Bound reads the least memory limit of the cgroup and of those above it, in bytes; nil: none.
+func (d Dir) Bound() *uint64 {
+	limit := "memory.limit_in_bytes"
+	if d.root.unified {
+		limit = "memory.max"
+	}
+	var levels []procmem.GroupMemory
+	for below := range d.levels() {
+		n, _ := procmem.ReadNumber(filepath.Join(d.root.hierarchy("memory"), below, limit)) // what cannot be read limits nothing that is known
+		levels = append(levels, procmem.GroupMemory{Limit: n})
+	}
+	if i, bytes, _ := procmem.LimitInEffect(levels, nil); i >= 0 {
+		return &bytes
+	}
+	return nil
+}
+
+// Limit returns the memory limit in effect, with what is charged to its level; ok is false where
+// there is none. fs has the memory of the machine.
+func (d Dir) Limit(fs procmem.FS) (l procmem.Limit, ok bool, err error) {
+	memory := d.root.hierarchy("memory")
+	if _, err := os.Stat(filepath.Join(memory, d.below)); err != nil {
+		return l, false, err
+	}
+	var groups []procmem.MemoryGroup
+	for below := range d.levels() {
+		groups = append(groups, procmem.MemoryGroupAt(filepath.Join(memory, below), d.root.unified))
+	}
+	return fs.LimitOf(groups)
 }
 
 // quota reads the CPU limit of one directory.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/system/procmem"
 	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
@@ -53,6 +54,23 @@ func TestVersion2(t *testing.T) {
 	u, ok := d.Read()
 	if !ok || *u.Memory != 500 || *u.PageCache != 260 || *u.MemoryLimit != 1000 || *u.CPU != 2.5 || *u.CPULimit != 1.5 {
 		t.Errorf("%+v, %v", u, ok)
+	}
+	meminfo := t.TempDir()
+	write(t, meminfo, map[string]string{"proc/meminfo": "MemTotal: 1 kB\n"})
+	if l, ok, err := d.Limit(procmem.New("")); err != nil || !ok || l.Bytes != 1000 || !strings.HasSuffix(l.Dir, "podx.slice") {
+		t.Errorf("%+v, %v, %v", l, ok, err)
+	}
+	write(t, root, map[string]string{pod + "cri-containerd-" + one + ".scope/memory.max": "900\n"})
+	if l, ok, err := d.Limit(procmem.New("")); err != nil || !ok || l.Bytes != 900 || *l.Memory.Fixed() != 140 {
+		t.Errorf("after a resize: %+v, %v, %v", l, ok, err)
+	}
+	write(t, root, map[string]string{pod + "cri-containerd-" + one + ".scope/memory.max": "2000\n"})
+	write(t, root, map[string]string{pod + "memory.max": "2000\n"})
+	if l, ok, err := d.Limit(procmem.New(meminfo)); err != nil || ok {
+		t.Errorf("more than the machine has: %+v, %v, %v", l, ok, err)
+	}
+	if _, _, err := (Dir{r, "/gone"}).Limit(procmem.New("")); err == nil {
+		t.Error("a cgroup that is gone has a limit")
 	}
 	charged := make(map[string]uint64)
 	for _, s := range u.Charged {

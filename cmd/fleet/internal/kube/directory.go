@@ -40,6 +40,7 @@ type Directory struct {
 
 type entry struct {
 	namespace, name, cgroup string
+	workload                pod.Workload
 	labels                  map[string]string
 	containers              map[string]string // name, by ID
 }
@@ -153,6 +154,9 @@ func slim(obj any) any {
 	}
 	out := &corev1.Pod{}
 	out.Name, out.Namespace, out.UID, out.ResourceVersion, out.Labels = p.Name, p.Namespace, p.UID, p.ResourceVersion, p.Labels
+	if owner := metav1.GetControllerOf(p); owner != nil {
+		out.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
 	if hash, ok := p.Annotations[configHash]; ok {
 		out.Annotations = map[string]string{configHash: hash}
 	}
@@ -173,7 +177,7 @@ func (d *Directory) put(obj any) {
 	if !ok {
 		return
 	}
-	e := &entry{namespace: p.Namespace, name: p.Name, labels: p.Labels, cgroup: p.Annotations[configHash], containers: make(map[string]string)}
+	e := &entry{namespace: p.Namespace, name: p.Name, labels: p.Labels, workload: workloadOf(p), cgroup: p.Annotations[configHash], containers: make(map[string]string)}
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
 		for _, s := range list {
 			if _, id, ok := strings.Cut(s.ContainerID, "://"); ok {
@@ -255,6 +259,33 @@ func (d *Directory) Label(uid, container, label string) (value string, ok bool) 
 	}
 	value, ok = e.labels[label]
 	return value, ok
+}
+
+// Workload returns the workload of a pod, as package rules names it.
+func (d *Directory) Workload(uid, container string) (w pod.Workload, ok bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	e := d.entry(uid, container)
+	if e == nil {
+		return w, false
+	}
+	return e.workload, true
+}
+
+// workloadOf goes by the owner of a pod, and of a ReplicaSet by the hash in its name.
+func workloadOf(p *corev1.Pod) pod.Workload {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil || owner.Kind == "Node" { // of a static pod
+		return pod.Workload{Kind: "Pod", Name: p.Name}
+	}
+	if owner.Kind == "ReplicaSet" {
+		for label, kind := range map[string]string{"pod-template-hash": "Deployment", "rollouts-pod-template-hash": "Rollout"} {
+			if name, ok := strings.CutSuffix(owner.Name, "-"+p.Labels[label]); ok && p.Labels[label] != "" {
+				return pod.Workload{Kind: kind, Name: name}
+			}
+		}
+	}
+	return pod.Workload{Kind: owner.Kind, Name: owner.Name}
 }
 
 // Has reports whether a pod is on the node.

@@ -126,6 +126,38 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// The workload of a pod is that of the rules, and survives what the cache drops.
+func TestWorkload(t *testing.T) {
+	d := newDirectory("node-1", nil)
+	for i, c := range []struct {
+		kind, owner, label, hash string
+		want                     pod.Workload
+	}{
+		{"", "", "", "", pod.Workload{Kind: "Pod", Name: "pod-0"}},
+		{"Node", "node-1", "", "", pod.Workload{Kind: "Pod", Name: "pod-1"}},
+		{"StatefulSet", "db", "", "", pod.Workload{Kind: "StatefulSet", Name: "db"}},
+		{"ReplicaSet", "api-5d4f", "pod-template-hash", "5d4f", pod.Workload{Kind: "Deployment", Name: "api"}},
+		{"ReplicaSet", "api-5d4f", "rollouts-pod-template-hash", "5d4f", pod.Workload{Kind: "Rollout", Name: "api"}},
+		{"ReplicaSet", "api-5d4f", "pod-template-hash", "6e6e", pod.Workload{Kind: "ReplicaSet", Name: "api-5d4f"}},
+		{"ReplicaSet", "api-", "pod-template-hash", "", pod.Workload{Kind: "ReplicaSet", Name: "api-"}},
+	} {
+		p := podOf(i, "1", "c")
+		if c.kind != "" {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "Other", Name: "x"}, {Kind: c.kind, Name: c.owner, Controller: new(true)}}
+		}
+		if c.label != "" {
+			p.Labels[c.label] = c.hash
+		}
+		d.put(slim(&p))
+		if w, ok := d.Workload(string(p.UID), ""); !ok || w != c.want {
+			t.Errorf("%+v: %+v, %v", c, w, ok)
+		}
+	}
+	if w, ok := d.Workload("none", ""); ok {
+		t.Errorf("%+v", w)
+	}
+}
+
 // Pods that come and go leave nothing.
 func TestDirectoryDoesNotGrow(t *testing.T) {
 	d := newDirectory("node-1", nil)

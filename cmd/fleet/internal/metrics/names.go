@@ -17,6 +17,7 @@ const (
 	LabelReason        = "reason"
 	LabelOutcome       = "outcome"
 	LabelVersion       = "version"
+	LabelChange        = "change"
 )
 
 // WorkloadLabels are the labels of every series about a container, in this order.
@@ -153,6 +154,13 @@ const (
 	CollapsedBytes     = "folio_collapsed_bytes_total"      // counter: heap put on huge pages
 	CollapseCPUSeconds = "folio_collapse_cpu_seconds_total" // counter: CPU time that it took
 	CollapseStops      = "folio_collapse_stops_total"       // counter; LabelNode, LabelReason: pressure, available, headroom, failed
+
+	SetProcesses  = "folio_set_processes"         // gauge: processes with settings of the policy
+	SetGOGC       = "folio_set_gogc_percent"      // gauge: set by it, the least of the container; +Inf: off
+	SetGOMEMLIMIT = "folio_set_gomemlimit_bytes"  // gauge: set by it, the least of the container
+	SetRefused    = "folio_set_refused_processes" // gauge; also LabelReason: processes without the settings of their rule
+	SetChanges    = "folio_set_changes_total"     // counter; LabelNode, LabelChange: set, moved, restored, lost
+	SetRefusals   = "folio_set_refusals_total"    // counter; LabelNode, LabelReason: program, other, no_limit, room, recommendation, denied, unsupported, failed
 )
 
 // Bounds of the number of series of one agent.
@@ -163,7 +171,9 @@ const (
 	// MaxInfos series of GoInfo.
 	PerContainer = 44
 	MaxInfos     = 4
-	MaxSeries    = (MaxContainers+3)*PerContainer + 64
+	// PerActed is the most series of a container of the agent that acts.
+	PerActed  = 13
+	MaxSeries = (MaxContainers+3)*PerContainer + 64
 	// MaxLabelBytes is the most of a label's value that is kept.
 	MaxLabelBytes = 128
 )

@@ -16,6 +16,9 @@ type ID struct {
 // A Name is what a container is called.
 type Name struct{ Namespace, Pod, Container string }
 
+// A Workload is what a pod belongs to, as a Deployment.
+type Workload struct{ Kind, Name string }
+
 // Short is the first 12 digits of the container's ID, as tools print it.
 func (id ID) Short() string { return id.Container[:min(len(id.Container), 12)] }
 

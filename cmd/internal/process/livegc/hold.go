@@ -17,7 +17,7 @@ func SetAll(all []*Process, g *guard.Guard[Undo]) error {
 	for i, p := range all {
 		var err error
 		if g != nil {
-			err = g.Keep(p.Undo)
+			err = p.Keep(g)
 		}
 		if err == nil {
 			err = p.Apply()

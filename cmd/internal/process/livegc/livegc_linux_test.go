@@ -369,3 +369,89 @@ func TestOfEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A change for a while whose folio and guard were both killed is continued by the next folio, or
+// taken back, whatever it came to.
+func TestResume(t *testing.T) {
+	resumed := func(s subject, want bool) *Process {
+		t.Helper()
+		p := s.opened(t)
+		if err := p.Hold(); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := p.Resume(); ok != want || err != nil {
+			t.Errorf("resumed: %v, %v; want %v", ok, err, want)
+		}
+		if !want {
+			_ = p.Close() // and the lock
+		}
+		return p
+	}
+	has := func(s subject, gogc string, limit uint64) {
+		t.Helper()
+		if a := s.ask(""); a.gogc != gogc || a.limit != limit {
+			t.Errorf("%+v; want %s, %d", a, gogc, limit)
+		}
+	}
+	left := func(s subject, want bool) {
+		t.Helper()
+		if got := slices.Contains(Left(testFS), s.cmd.Process.Pid); got != want {
+			t.Errorf("left: %v, want %v", got, want)
+		}
+	}
+	percent, limit := int32(300), int64(1<<30)
+	change := func(s subject, temporary bool) *Process {
+		t.Helper()
+		p := s.opened(t)
+		if err := p.Plan(Change{&percent, &limit}); err != nil {
+			t.Fatal(err)
+		}
+		p.Undo.Temporary = temporary // as Keep does
+		if err := p.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	whole := start(t)
+	left(whole, false)
+	resumed(whole, false) // nothing was set
+	_ = change(whole, true)
+	left(whole, true)
+	p := resumed(whole, true)
+	if p.Undo.Before != (goruntime.GCSettings{Percent: 100, Limit: math.MaxInt64}) {
+		t.Errorf("%+v", p.Undo)
+	}
+	has(whole, "300", 1<<30)
+	if err := p.Restore(nil); err != nil {
+		t.Error(err)
+	}
+	has(whole, "100", math.MaxInt64)
+	left(whole, false)
+
+	// The limit was written, GOGC was not.
+	half := start(t)
+	p = change(half, true)
+	if _, err := p.setter.Set(goruntime.GCSettings{Percent: 100, Limit: 1 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	resumed(half, false)
+	has(half, "100", math.MaxInt64)
+	left(half, false)
+
+	// The program has set its GOGC since.
+	other := start(t)
+	_ = change(other, true)
+	other.ask("77")
+	resumed(other, false)
+	has(other, "77", math.MaxInt64)
+	left(other, false)
+
+	forever := start(t)
+	_ = change(forever, false)
+	left(forever, false)
+	resumed(forever, false)
+	has(forever, "300", 1<<30)
+	for _, s := range []subject{whole, half, other, forever} {
+		s.ends()
+	}
+}

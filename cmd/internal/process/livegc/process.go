@@ -71,8 +71,8 @@ func ParseChange(gogc, memlimit string, given func(flag string) bool) (c Change,
 	return c, nil
 }
 
-// of returns settings with the change.
-func (c Change) of(s goruntime.GCSettings) goruntime.GCSettings {
+// Of returns settings with the change.
+func (c Change) Of(s goruntime.GCSettings) goruntime.GCSettings {
 	if c.Percent != nil {
 		s.Percent = *c.Percent
 	}
@@ -103,7 +103,7 @@ func Open(fs procmem.FS, pid int) (*Process, error) {
 	p := &Process{PID: pid}
 	why := func(err error) error {
 		if errors.Is(err, os.ErrPermission) {
-			return errors.New(fs.Denied(pid))
+			return &deniedError{fs.Denied(pid)}
 		}
 		return fs.Unseen(pid, err)
 	}
@@ -127,6 +127,13 @@ func Open(fs procmem.FS, pid int) (*Process, error) {
 	p.Undo = Undo{PID: pid, Started: st.StartTime, Mem: p.setter.Mem().Fd(), Record: p.record}
 	return p, nil
 }
+
+// A deniedError says why the kernel does not let a process be changed.
+type deniedError struct{ text string }
+
+func (e *deniedError) Error() string { return e.text }
+
+func (e *deniedError) Is(target error) bool { return target == os.ErrPermission }
 
 // Close releases the process. Its settings stay as they are.
 func (p *Process) Close() error { return p.setter.Close() }
@@ -158,11 +165,34 @@ func (p *Process) State() (s State, err error) {
 	if s.GCSettings, err = p.setter.Settings(); err != nil {
 		return s, p.failed(err)
 	}
-	folio, set := p.record.read()
+	last, set := p.record.read()
+	folio := last.Set
 	can := p.setter.Sets()
 	s.PercentBy = source(s.Percent, p.env.Percent, 100, folio.Percent, set, can.Percent, "debug.SetGCPercent", can.By)
 	s.LimitBy = source(s.Limit, p.env.Limit, math.MaxInt64, folio.Limit, set, can.Limit, "debug.SetMemoryLimit", can.By)
 	return s, nil
+}
+
+// What begins, or is, the source of a setting.
+const (
+	byDefault     = "default"
+	byEnvironment = "environment"
+	byProgram     = "the program: "
+)
+
+// Foreign returns the first setting of those that c changes which is neither the default nor of
+// the environment, with its source; "" if there is none. program says that the program set it.
+func (s State) Foreign(c Change) (text string, program bool) {
+	for _, of := range []struct {
+		changes bool
+		text    string
+		by      string
+	}{{c.Percent != nil, "GOGC=" + GOGC(s.Percent), s.PercentBy}, {c.Limit != nil, "GOMEMLIMIT=" + GOMEMLIMIT(s.Limit), s.LimitBy}} {
+		if of.changes && of.by != byDefault && of.by != byEnvironment {
+			return of.text + " is set by " + of.by, strings.HasPrefix(of.by, byProgram)
+		}
+	}
+	return "", false
 }
 
 // source returns where a setting comes from, as far as its value and the program's functions
@@ -170,15 +200,15 @@ func (p *Process) State() (s State, err error) {
 func source[T comparable](now, env, builtIn, folio T, set, can bool, call string, by []string) string {
 	switch {
 	case now == env && env == builtIn:
-		return "default"
+		return byDefault
 	case now == env:
-		return "environment"
+		return byEnvironment
 	case set && now == folio:
 		return "folio set"
 	case can && len(by) > 0:
-		return "the program: " + strings.Join(by, ", ")
+		return byProgram + strings.Join(by, ", ")
 	case can:
-		return "the program: " + call
+		return byProgram + call
 	}
 	return "another process: the program does not call " + call
 }
@@ -209,7 +239,7 @@ func (p *Process) Check(c Change) error {
 	if err != nil {
 		return p.failed(err)
 	}
-	if want := c.of(s); want.Percent < 0 && want.Limit == math.MaxInt64 {
+	if want := c.Of(s); want.Percent < 0 && want.Limit == math.MaxInt64 {
 		return p.failed(ErrNoLimit)
 	}
 	return nil
@@ -232,14 +262,23 @@ func (p *Process) Plan(c Change) error {
 	if err != nil {
 		return p.failed(err)
 	}
-	p.Undo.Before, p.Undo.After = s, c.of(s)
+	p.Undo.Before, p.Undo.After = s, c.Of(s)
 	p.Undo.Recorded, _ = p.record.read()
+	return nil
+}
+
+// Keep tells a guard of the change that was planned, which is for a while then.
+func (p *Process) Keep(g *guard.Guard[Undo]) error {
+	p.Undo.Temporary = true
+	if err := g.Keep(p.Undo); err != nil {
+		return p.failed(err)
+	}
 	return nil
 }
 
 // Apply makes the change that was planned.
 func (p *Process) Apply() error {
-	p.record.write(p.Undo.After)
+	p.record.write(p.Undo.entry())
 	if _, err := p.setter.Set(p.Undo.After); err != nil {
 		return p.failed(err)
 	}
@@ -257,7 +296,7 @@ func (p *Process) Switch(c Change, g *guard.Guard[Undo]) error {
 		return p.failed(fmt.Errorf("%w: GOGC=%s, GOMEMLIMIT=%s now", goruntime.ErrNotTaken, GOGC(now.Percent), GOMEMLIMIT(now.Limit)))
 	}
 	last, next := p.Undo, p.Undo
-	next.After = c.of(next.Before)
+	next.After = c.Of(next.Before)
 	if next == last {
 		return nil
 	}
@@ -272,6 +311,36 @@ func (p *Process) Switch(c Change, g *guard.Guard[Undo]) error {
 		return p.failed(err)
 	}
 	return nil
+}
+
+// Resume continues a change for a while that a folio of this user made, and that was not restored
+// because its guard was killed too: Undo restores the settings from before it. ok is false if none
+// is in effect as a whole: what is left of it is restored. Hold comes first.
+func (p *Process) Resume() (ok bool, err error) {
+	e, found := p.record.read()
+	if !found || e.Before == (goruntime.GCSettings{}) {
+		return false, nil
+	}
+	p.Undo.Before, p.Undo.After, p.Undo.Temporary, p.Undo.Recorded = e.Before, e.Set, true, entry{}
+	_, ok, err = p.Kept()
+	if err == nil && !ok {
+		err = p.Undo.Undo()
+	}
+	return ok, err
+}
+
+// Left returns the processes with a change that [Process.Resume] could continue, by number.
+func Left(fs procmem.FS) (pids []int) {
+	for _, r := range records() {
+		pid, started := r.process()
+		if e, ok := r.read(); !ok || e.Before == (goruntime.GCSettings{}) {
+			continue
+		}
+		if st, err := fs.Stat(pid); err == nil && startOf(st) == started {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // Restore restores the settings from before Plan.
@@ -317,8 +386,17 @@ type Undo struct {
 	Started       time.Duration // after boot: the PID may have been reused
 	Mem           uintptr       // its memory, as the number of an open file, which the guard inherits
 	Before, After goruntime.GCSettings
+	Temporary     bool // a guard knows it
 	Record        record
-	Recorded      goruntime.GCSettings // what Record said before; zero if nothing
+	Recorded      entry // what Record said before; zero if nothing
+}
+
+// entry is what the record says while the change is in effect.
+func (u Undo) entry() entry {
+	if u.Temporary {
+		return entry{u.After, u.Before}
+	}
+	return entry{Set: u.After}
 }
 
 // Undo restores them. It does nothing if the process has ended or begun another program.

@@ -24,20 +24,46 @@ func recordOf(fs procmem.FS, pid int, started time.Duration) record {
 	if err != nil {
 		return ""
 	}
-	r := filepath.Join(dir, fmt.Sprintf("set-%d-%d", pid, started.Milliseconds()))
-	others, _ := filepath.Glob(filepath.Join(dir, "set-*-*"))
-	for _, other := range others {
-		parts := strings.Split(filepath.Base(other), "-")
-		n, err := strconv.Atoi(parts[1])
-		if err != nil || other == r {
+	own := record(filepath.Join(dir, fmt.Sprintf("set-%d-%d", pid, started.Milliseconds())))
+	for _, r := range records() {
+		if r == own {
 			continue
 		}
-		if st, err := fs.Stat(n); errors.Is(err, os.ErrNotExist) || err == nil && strconv.FormatInt(st.StartTime.Milliseconds(), 10) != parts[2] {
-			_ = os.Remove(other)
+		other, begin := r.process()
+		if st, err := fs.Stat(other); errors.Is(err, os.ErrNotExist) || err == nil && startOf(st) != begin {
+			_ = os.Remove(string(r))
 		}
 	}
-	return record(r)
+	return own
 }
+
+// records returns all records of this user.
+func records() (all []record) {
+	dir, err := recordDir()
+	if err != nil {
+		return nil
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "set-*-*"))
+	for _, name := range names {
+		if pid, _ := record(name).process(); pid > 0 {
+			all = append(all, record(name))
+		}
+	}
+	return all
+}
+
+// process returns whose record it is: its number and when it began; 0 for none.
+func (r record) process() (pid int, started string) {
+	parts := strings.Split(filepath.Base(string(r)), "-")
+	if len(parts) != 3 {
+		return 0, ""
+	}
+	pid, _ = strconv.Atoi(parts[1])
+	return pid, parts[2]
+}
+
+// startOf is when a process began, as the names of records have it.
+func startOf(st procmem.Stat) string { return strconv.FormatInt(st.StartTime.Milliseconds(), 10) }
 
 // recordDir returns a directory that only this user may write to.
 func recordDir() (string, error) {
@@ -58,23 +84,30 @@ func recordDir() (string, error) {
 	return dir, nil
 }
 
-// read returns what folio set last, and whether it did.
-func (r record) read() (s goruntime.GCSettings, ok bool) {
+// An entry is what a record says: what folio set last and, of a change for a while, what was in
+// effect before.
+type entry struct{ Set, Before goruntime.GCSettings }
+
+// read returns what it says, and whether it says anything.
+func (r record) read() (e entry, ok bool) {
 	data, err := os.ReadFile(string(r))
 	if err != nil {
-		return s, false
+		return e, false
 	}
-	_, err = fmt.Sscan(string(data), &s.Percent, &s.Limit)
-	return s, err == nil
+	n, _ := fmt.Sscan(string(data), &e.Set.Percent, &e.Set.Limit, &e.Before.Percent, &e.Before.Limit)
+	return e, n == 4
 }
 
 // write replaces what it says; the zero value is nothing.
-func (r record) write(s goruntime.GCSettings) {
+func (r record) write(e entry) {
 	switch {
 	case r == "":
-	case s == (goruntime.GCSettings{}):
+	case e == (entry{}):
 		_ = os.Remove(string(r))
-	default:
-		_ = os.WriteFile(string(r), fmt.Appendf(nil, "%d %d\n", s.Percent, s.Limit), 0o600)
+	default: // whatever ends this process, it says one or the other
+		dir, name := filepath.Split(string(r))
+		if os.WriteFile(dir+"new-"+name, fmt.Appendf(nil, "%d %d %d %d\n", e.Set.Percent, e.Set.Limit, e.Before.Percent, e.Before.Limit), 0o600) == nil {
+			_ = os.Rename(dir+"new-"+name, string(r))
+		}
 	}
 }

@@ -47,6 +47,9 @@ const (
 // Margin is what is left free of a container.
 func Margin(limit uint64) uint64 { return min(max(limit/marginShare, minMargin), maxMargin) }
 
+// Least is the least limit that helps: with less the GC would run all the time.
+func Least(own Runtime) uint64 { return own.Needs + max(own.Needs/20, minRoom) }
+
 // A Fit is how a Go program fits into its container.
 type Fit struct {
 	Container
@@ -107,7 +110,7 @@ func (c Container) Fit(own Runtime, outside uint64, others ...Runtime) Fit {
 		f.each = (left - live) / uint64(f.Shares)
 		f.Most = whole(own.Live + f.each)
 	}
-	if f.Most < own.Needs+max(own.Needs/20, minRoom) || f.Most < c.Limit/leastPart/uint64(f.Shares) {
+	if f.Most < Least(own) || f.Most < c.Limit/leastPart/uint64(f.Shares) {
 		f.Most = 0
 	}
 	return f

@@ -150,7 +150,7 @@ func (p *Process) hold() (err error) {
 		return err
 	}
 	p.held = true
-	return p.guard.Keep(p.gc.Undo)
+	return p.gc.Keep(p.guard)
 }
 
 // restore restores the settings from before, and ends the guard.
