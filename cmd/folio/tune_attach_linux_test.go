@@ -80,12 +80,26 @@ func TestTuneAttachKilledAtRandom(t *testing.T) {
 	runtimeDir := t.TempDir()
 	var longest time.Duration
 	changed := map[int32]int{}
-	for i := range kills {
+	tries := 0
+	for i := 0; i < kills; i++ {
 		c := newChild(t, "tune", "--attach", strconv.Itoa(pid), "--block", "60ms", "--seed", strconv.Itoa(i+1))
 		c.cmd.Env = append(c.cmd.Env, "XDG_RUNTIME_DIR="+runtimeDir)
 		c.start()
-		if !testenv.Within(func() bool { return gogc() != 100 }) {
+		ended := false // a process that gets no CPU is refused
+		if !testenv.Within(func() bool {
+			st, err := procmem.FS{}.Stat(c.cmd.Process.Pid)
+			ended = err != nil || st.Zombie()
+			return ended || gogc() != 100
+		}) {
 			t.Fatalf("%d: nothing was set", i)
+		}
+		if ended {
+			c.end(1)
+			if tries++; tries == 20+kills/10 {
+				t.Fatalf("%d searches ended by themselves, the last: %s", tries, c.stderr.String())
+			}
+			i--
+			continue
 		}
 		time.Sleep(rand.N(500 * time.Millisecond))
 		changed[gogc()]++
