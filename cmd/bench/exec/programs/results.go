@@ -211,6 +211,9 @@ func results(ctx context.Context, rounds int, dir, out string, names []string) e
 		file := filepath.Join(dir, p.slug())
 		args := append([]string{"ab", "--rounds", strconv.Itoa(rounds), "--budget", "1h", "--detect", "0.5%", "--redact",
 			"--json", file + ".json", "--html", file + ".html", "--markdown", filepath.Join(out, p.slug()+".md")}, p.flags...)
+		if p.flags == nil {
+			args = append(args, "--metric", "cpu") // steadier than wall time
+		}
 		args = append(append(args, "--"), command...)
 		for _, s := range shownSettings {
 			args = append(append(args, "--", folio, "exec"), s...)
