@@ -145,7 +145,7 @@ func init() {
 		}
 		fmt.Println("not low:", s.WhyNotHuge)
 	})
-	roles["base"] = measured(&Options{HugePages: WhyHugeOff}, func(s Stats, faults int64) {
+	roles["base"] = measured(&Options{HugePages: HugeOff}, func(s Stats, faults int64) {
 		fmt.Printf("coverage %v, not low: %v\n", s.Coverage(), s.WhyNotHuge)
 	})
 	roles["small"] = func() int {

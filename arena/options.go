@@ -59,8 +59,8 @@ const (
 	// touched. Linux only; elsewhere, and where transparent huge pages are
 	// off, it does nothing.
 	HugeAuto HugePages = iota
-	// WhyHugeOff leaves the heap as the runtime made it.
-	WhyHugeOff
+	// HugeOff leaves the heap as the runtime made it.
+	HugeOff
 )
 
 // String returns the name of the policy.
@@ -68,7 +68,7 @@ func (p HugePages) String() string {
 	switch p {
 	case HugeAuto:
 		return "auto"
-	case WhyHugeOff:
+	case HugeOff:
 		return "off"
 	}
 	return "unknown"
