@@ -254,7 +254,7 @@ func oneSlice[T any](o *Options) *Arena {
 // residentIn returns how many bytes of the slabs are in memory.
 func residentIn(slabs [][]block) (n int) {
 	for _, s := range slabs {
-		r, err := page.Of(s).Residency(nil)
+		r, err := page.RangeOf(s).Residency(nil)
 		if err != nil {
 			panic(err)
 		}

@@ -96,11 +96,11 @@ func (s *stock[T]) count(h *core, c *counter) {
 		c.Objects += uint64(used)
 		c.Used += uint64(used) * size
 		if size > 0 {
-			c.slab(page.Of(l.buf), l.huge)
+			c.slab(page.RangeOf(l.buf), l.huge)
 		}
 	}
 	for l := s.kept; l != nil; l = l.link {
-		c.slab(page.Of(l.buf), l.huge)
+		c.slab(page.RangeOf(l.buf), l.huge)
 	}
 }
 
