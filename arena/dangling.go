@@ -5,9 +5,9 @@ import (
 	"runtime"
 )
 
-// Dangling is a report of debug mode: something that was allocated from an arena
-// is still reachable after the arena was freed or reset, or put into a Pool.
-// Somebody kept a pointer to it.
+// Dangling is a report of debug mode: memory that was allocated from an arena is still
+// reachable after the arena was freed or reset, or put into a Pool, because a pointer to it
+// was kept.
 type Dangling struct {
 	Arena   string // the name in the arena's options
 	Type    string // of the values
@@ -28,26 +28,27 @@ func (d Dangling) String() string {
 		name, d.How, d.Objects, d.Type, d.Slabs, d.Made, d.How, d.Freed)
 }
 
-// OnDangling sets what debug mode does with a report; nil, the default, is to
-// write it to standard error. f is called on a goroutine of its own.
+// OnDangling sets the function that debug mode calls with each report, on a goroutine of its
+// own. nil, the default, writes reports to standard error.
 func OnDangling(f func(Dangling)) {
 	quarantined.mu.Lock()
 	defer quarantined.mu.Unlock()
 	quarantined.report = f
 }
 
-// CheckDangling is for debug mode, which FOLIO=arenadebug=on in the environment turns on, or
-// the build tag foliodebug. Freed slabs are then not reused but held by weak pointers. One
-// that is still reachable after two whole GC cycles is reported: where the arena was made and
-// freed, the type, and how many values the slab held. Panics of misuse give the same detail.
-// The GC scans a goroutine that was preempted asynchronously conservatively: on a busy machine
-// a report may be of a dead pointer. GODEBUG=asyncpreemptoff=1 prevents that.
+// CheckDangling runs GC cycles and reports, in debug mode, what freed memory is still
+// reachable: for the end of a test or a program, since otherwise debug mode waits for the
+// program's own GC cycles. It returns how many reports there were since it was last called;
+// outside debug mode it does nothing and returns 0. It must not be called from the function
+// given to [OnDangling].
 //
-// CheckDangling runs GC cycles and reports, in debug mode, what freed memory
-// is still reachable: for the end of a test or a program, since otherwise debug
-// mode waits for the program's own GC cycles. It returns how many reports
-// there were since it was last called; outside debug mode it does nothing. It
-// must not be called from what OnDangling was given.
+// FOLIO=arenadebug=on in the environment, or the build tag foliodebug, turns on debug mode.
+// Freed slabs are then not reused but held by weak pointers. One that is still reachable after
+// two whole GC cycles is reported: where the arena was made and freed, the type, and how many
+// values the slab held. Panics of misuse give the same detail.
+//
+// On a busy machine a report may be of a dead pointer, since the GC scans a goroutine that was
+// preempted asynchronously conservatively. GODEBUG=asyncpreemptoff=1 prevents that.
 func CheckDangling() int {
 	if !debugging {
 		return 0

@@ -19,8 +19,10 @@
 //
 // It pays for a thousand small objects or more that live and die together, such as what
 // one request decodes, in a program whose GC takes 5% of the CPU time or more. folio
-// suggest names the lines of a program that would gain, or none. It needs Go 1.26; huge pages
-// need Linux, all else does not.
+// suggest names the lines of a program that would gain, or none.
+//
+// It needs Go 1.26 and works on every system. Huge pages need Linux, and Linux 6.7 for memory
+// that was partly touched before: see [Options].
 //
 // # After Free
 //
@@ -66,8 +68,8 @@
 //   - the race detector works.
 //
 // An empty arena takes 128 bytes, one with a small value about 830. Slabs double from 512
-// bytes up to 4 MiB. Freed ones are kept for all arenas of the process, within
-// [Options.IdleBytes]; see [Options] for what is kept, and for huge pages.
+// bytes up to 4 MiB. Freed ones are kept for all arenas of the process, up to
+// [Options.IdleBytes]; see [Options] for when they are released, and for huge pages.
 //
 // # Goroutines
 //

@@ -97,7 +97,8 @@ func open(a *Arena, of store) *core {
 // until the one that it asks for then gets one.
 const often = 16
 
-// ask is find for New.
+// ask is find for New. Every often-th call gives its type one of the arena's own handles, in turn,
+// unless the arena has an index or the program has the handle ([Of]) of a type that would move.
 func (m *more) ask(a *Arena, of store) *core {
 	found := m.find(of)
 	if found == nil {

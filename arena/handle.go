@@ -105,11 +105,9 @@ func (c *core) end(in *base) {
 // New returns a pointer to a new zero T in the arena. The pointer must not be
 // used after the arena is freed or reset.
 //
-// It is inlined, and compares the type with two types of the arena, initially the first two.
-// For any other type it takes a call and a short search. At every 16th such call, the type
-// replaces one of the two, in turn, unless the arena has more than 13 types or the program has
-// the handle of one that would move. So two types are as fast as their handles; for more types
-// in turn, use a handle for each ([Of]).
+// For two types of an arena, New is inlined and as fast as [Handle.New]: initially the first
+// two, later two that are used often. For others it takes a call and a short search. If you
+// allocate more than two types in turn, use a handle for each ([Of]).
 func New[T any](a *Arena) *T {
 	// Safety: as in Handle.New.
 	return (*T)(a.next(unsafe.Sizeof(*new(T)), second, open, (*stock[T])(nil)))

@@ -26,8 +26,8 @@ func (d *depot[T]) advise(s *slab[T], set *settings) {
 	if b < hugeSize()/4 && inUseBytes.Load() < 16*hugeSize() {
 		return
 	}
-	r := page.Of(s.buf).Outward(int(hugeSize()))
-	if s.huge = r.Advise(page.Huge) == nil; s.huge {
+	r := page.RangeOf(s.buf).Outward(int(hugeSize()))
+	if s.huge = r.Advise(page.AdviseHuge) == nil; s.huge {
 		fillWindows(r)
 	}
 }
@@ -132,7 +132,7 @@ func discard[T any](list *slab[T]) {
 	var ranges []page.Range
 	for s := list; s != nil; s = s.link {
 		if s.bytes() >= largeSlab {
-			ranges = append(ranges, page.Of(s.buf))
+			ranges = append(ranges, page.RangeOf(s.buf))
 		}
 	}
 	slices.SortFunc(ranges, func(a, b page.Range) int { return cmp.Compare(a.Start, b.Start) })
@@ -142,7 +142,7 @@ func discard[T any](list *slab[T]) {
 			r.End = ranges[0].End
 		}
 		// An error means that the memory stays until the GC frees it.
-		r.Release(page.DontNeed, nil)
+		r.Release(page.ReleaseDontNeed, nil)
 	}
 	runtime.KeepAlive(list)
 }

@@ -145,7 +145,7 @@ func init() {
 		}
 		fmt.Println("not low:", s.WhyNotHuge)
 	})
-	roles["base"] = measured(&Options{HugePages: WhyHugeOff}, func(s Stats, faults int64) {
+	roles["base"] = measured(&Options{HugePages: HugeOff}, func(s Stats, faults int64) {
 		fmt.Printf("coverage %v, not low: %v\n", s.Coverage(), s.WhyNotHuge)
 	})
 	roles["small"] = func() int {
@@ -254,7 +254,7 @@ func oneSlice[T any](o *Options) *Arena {
 // residentIn returns how many bytes of the slabs are in memory.
 func residentIn(slabs [][]block) (n int) {
 	for _, s := range slabs {
-		r, err := page.Of(s).Residency(nil)
+		r, err := page.RangeOf(s).Residency(nil)
 		if err != nil {
 			panic(err)
 		}

@@ -2,43 +2,32 @@ package arena
 
 // Options of an arena. Nil and zero fields mean the defaults.
 //
-// The small slabs of an arena are reused together: a short-lived arena leaves only its 128
-// bytes to the GC, and nothing if it does not escape its function. Idle memory up to 16 KiB
-// for each P and type, which serves small arenas without a lock, does not count for IdleBytes,
-// and up to 16 KiB more may not have been added up yet; up to 256 KiB for each that were taken
-// count until the next GC cycle.
+// Freed slabs are kept for all arenas of the process, up to IdleBytes. Those beyond it, and
+// those that stay idle for a whole GC cycle, are left to the GC like other garbage. They
+// count in RSS until a GC cycle frees them and the runtime returns them to the OS: two or
+// three cycles later, of which an idle program has one every two minutes.
+// debug.FreeOSMemory does it at once. Where the system has transparent huge pages, 1 MiB or
+// more of one type without pointers is returned to the OS at once.
 //
-// Memory that would be idle beyond IdleBytes, or is idle for a whole GC cycle, is left to the
-// GC. With transparent huge pages, memory without pointers is also returned to the OS at once
-// if it is 1 MiB or more of one type: by a goroutine, in whole windows of huge pages. If the
-// program soon asks for it again, it is kept the next time. Memory with pointers counts in RSS
-// until a GC cycle frees it and the runtime returns it to the OS, like that of new: after two
-// or three cycles, and an idle program has one every two minutes. debug.FreeOSMemory does it
-// at once.
-//
-// On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on when arenas hold
-// more than 32 MiB) are put on huge pages before they are touched; if huge pages are larger
-// than 2 MiB, these sizes grow with them. If part of a window was touched before, and a
-// quarter or more of it was not, the window is collapsed once (MADV_COLLAPSE, Linux 6.7).
-// [Arena.Stats] reports the result.
+// On Linux with transparent huge pages, slabs of 512 KiB and more (64 KiB and more when
+// arenas hold more than 32 MiB) are put on huge pages before they are touched. If huge pages
+// are larger than 2 MiB, these sizes grow with them. Memory for a huge page that was partly
+// touched before is collapsed into one if a quarter or more of it is missing (MADV_COLLAPSE,
+// Linux 6.7). [Arena.Stats] reports the result.
 type Options struct {
 	// Name is shown in debug reports and in Stats. Default: none.
 	Name string
 
-	// SlabBytes is the size of the largest slab, in bytes. Slabs start small
-	// and double up to it; a slice that is larger gets memory of its own.
-	// Rounded down to a power of two, between 4 KiB and 64 MiB; slabs of up to 64
-	// KiB that are reused may be larger than that. Default: 4 MiB.
+	// SlabBytes is the size of the largest slab, in bytes. Slabs start small and double up
+	// to it; a slice that is larger gets memory of its own. It is rounded down to a power
+	// of two, between 4 KiB and 64 MiB. Reused slabs of up to 64 KiB may exceed it.
+	// Default: 4 MiB.
 	SlabBytes int
 
-	// IdleBytes bounds what all arenas of the process together keep for reuse
-	// after Free, in bytes: this arena's slabs are left to the GC at once where
-	// they would be idle beyond it (up to 64 KiB of small ones of each type
-	// displace idle large slabs instead), and large ones without pointers are returned to
-	// the OS. Default: 8 MiB, or as much as arenas of 1 MiB or
-	// more hold now, if that is more; and what was dropped so and asked for again
-	// within a second, until half a second passes in which it is not needed.
-	// Large slabs that the GC has not freed yet are reused beyond the bound.
+	// IdleBytes is how much memory, in bytes, all arenas of the process together may keep
+	// idle when this arena is freed. The rest of its slabs are left to the GC. Up to 32 KiB
+	// for each type and P are not counted. Default: 8 MiB, more while large arenas are in
+	// use or are freed and made again within a second.
 	IdleBytes int
 
 	// NoIdle keeps nothing of this arena for reuse after Free; IdleBytes is then
@@ -50,8 +39,7 @@ type Options struct {
 	HugePages HugePages
 }
 
-// HugePages is a policy: what is asked of the kernel. What came of it is in
-// Stats.
+// HugePages is a policy: what an arena asks of the kernel. [Stats] has the result.
 type HugePages int
 
 const (
@@ -59,8 +47,8 @@ const (
 	// touched. Linux only; elsewhere, and where transparent huge pages are
 	// off, it does nothing.
 	HugeAuto HugePages = iota
-	// WhyHugeOff leaves the heap as the runtime made it.
-	WhyHugeOff
+	// HugeOff asks for nothing: slabs are on the pages that the heap has anyway.
+	HugeOff
 )
 
 // String returns the name of the policy.
@@ -68,7 +56,7 @@ func (p HugePages) String() string {
 	switch p {
 	case HugeAuto:
 		return "auto"
-	case WhyHugeOff:
+	case HugeOff:
 		return "off"
 	}
 	return "unknown"

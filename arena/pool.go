@@ -4,9 +4,8 @@ import "sync"
 
 // A Pool keeps the memory of arenas for goroutines that each need an arena for a
 // short time, such as request handlers. It may be used by many goroutines at once,
-// and scales with them. What is in it for two GC cycles without use is left to the
-// GC, as in a sync.Pool.
-// The zero Pool is ready to use; it must not be copied.
+// and scales with them. Memory that is not used for two GC cycles is left to the GC, as in
+// a sync.Pool. The zero Pool is ready to use; it must not be copied.
 type Pool struct {
 	// Options are those of the arenas. They must not be changed after the first
 	// Get.

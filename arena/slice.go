@@ -20,10 +20,9 @@ func MakeSlice[T any](a *Arena, len, cap int) []T {
 	return h.take(cap)[:len]
 }
 
-// Append is the built-in append with the result in the arena: where s has no
-// room it grows in place if it was the last of its type that the arena
-// allocated, and is copied to a larger place in the arena otherwise. s may be nil or
-// from elsewhere.
+// Append is the built-in append with the result in the arena. If s has no room, it grows in
+// place if it was the last of its type that the arena allocated; otherwise it is copied to a
+// larger place in the arena. s may be nil or from elsewhere.
 func Append[T any](a *Arena, s []T, values ...T) []T {
 	return AppendSlice(a, s, values)
 }
@@ -98,8 +97,8 @@ func Bytes(a *Arena, b []byte) []byte {
 // pointer, a slice or a string; otherwise Clone panics. What the copy
 // points to is not copied.
 //
-// Unlike that of Go's experimental package, it copies also what is not in an
-// arena: slabs are ordinary memory, so there is no telling.
+// Unlike that of Go's experimental package, it also copies what is not in an arena, since
+// slabs are ordinary memory and cannot be told apart.
 func Clone[T any](v T) T {
 	if s, ok := any(&v).(*string); ok {
 		*s = strings.Clone(*s)

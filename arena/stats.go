@@ -7,26 +7,22 @@ import (
 	"github.com/foliomem/folio/internal/system/page"
 )
 
-// Stats is what Arena.Stats reports. All sizes are bytes.
+// Stats is what [Arena.Stats] reports.
 type Stats struct {
 	Name string // from the options
 
-	Objects   uint64 // values in use, elements of slices counted one by one
-	Used      uint64 // handed out since the arena was made or reset
-	Allocated uint64 // handed out in the arena's life: Used and what was before the resets
-	Reserved  uint64 // of the slabs that the arena has; Used is the part of it in use
-	Types     int    // handles
-	Slabs     int
+	Objects   uint64 // number of values in use; elements of slices count one by one
+	Used      uint64 // bytes allocated since the arena was made or reset
+	Allocated uint64 // bytes allocated since the arena was made
+	Reserved  uint64 // bytes of all slabs of the arena; Used is a part of it
+	Types     int    // number of types
+	Slabs     int    // number of slabs
 
-	// Resident is the part of Reserved that the kernel has in memory, Huge the part
-	// of Resident on huge pages; both are measured, and 0 where the system cannot
-	// tell. Residency says what kept them from being measured; nil if nothing.
-	Resident  uint64
-	Huge      uint64
-	Residency error
+	Resident  uint64 // bytes of Reserved that are in memory
+	Huge      uint64 // bytes of Resident that are on huge pages
+	Residency error  // why these two are 0 or incomplete; nil if they were measured
 
-	// WhyNotHuge says why Coverage is below 90%; nil if it is not, or where there is
-	// nothing resident.
+	// WhyNotHuge is why Coverage is below 90%; nil if it is not, or if nothing is resident.
 	WhyNotHuge error
 }
 
@@ -42,8 +38,9 @@ func (s Stats) Coverage() float64 {
 // alone take a few percent.
 const lowCoverage = 0.9
 
-// Stats says what the arena has and how it lies in memory, which it asks the kernel:
-// about a millisecond per GiB. After Free and Put all is zero.
+// Stats returns what the arena has allocated, and how much of that is in memory and on huge
+// pages. It asks the kernel, which takes about a millisecond per GiB. After Free and Put all
+// fields are zero.
 func (a *Arena) Stats() Stats {
 	if !a.usable() {
 		return Stats{}
@@ -96,11 +93,11 @@ func (s *stock[T]) count(h *core, c *counter) {
 		c.Objects += uint64(used)
 		c.Used += uint64(used) * size
 		if size > 0 {
-			c.slab(page.Of(l.buf), l.huge)
+			c.slab(page.RangeOf(l.buf), l.huge)
 		}
 	}
 	for l := s.kept; l != nil; l = l.link {
-		c.slab(page.Of(l.buf), l.huge)
+		c.slab(page.RangeOf(l.buf), l.huge)
 	}
 }
 

@@ -24,9 +24,9 @@ func TestTouchedWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(memory)
-	r := page.Of(memory).Inward(size)
-	memory = memory[r.Start-page.Of(memory).Start:]
-	if r = page.Of(memory[:windows*size]); r.Advise(page.NoHuge) != nil {
+	r := page.RangeOf(memory).Inward(size)
+	memory = memory[r.Start-page.RangeOf(memory).Start:]
+	if r = page.RangeOf(memory[:windows*size]); r.Advise(page.AdviseNoHuge) != nil {
 		t.Fatal("cannot have base pages")
 	}
 	touched := size / 8
@@ -37,17 +37,17 @@ func TestTouchedWindows(t *testing.T) {
 	for i := 0; i < full; i += base {
 		memory[2*size+i] = 1
 	}
-	if err := r.Advise(page.Huge); err != nil {
+	if err := r.Advise(page.AdviseHuge); err != nil {
 		t.Fatal(err)
 	}
 	// Works only where the kernel can do both.
-	if _, err := page.Of(memory[size : 2*size]).Collapse(nil); errors.Is(err, page.ErrNotSupported) {
+	if _, err := page.RangeOf(memory[size : 2*size]).Collapse(nil); errors.Is(err, page.ErrNotSupported) {
 		testenv.Missing(t, "MADV_COLLAPSE: %v", err)
 	}
 	fillWindows(r)
 
 	for i, want := range []struct{ resident, huge int }{{size, size}, {0, 0}, {full, 0}} {
-		got, err := page.Of(memory[i*size : (i+1)*size]).Residency(nil)
+		got, err := page.RangeOf(memory[i*size : (i+1)*size]).Residency(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

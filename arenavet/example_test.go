@@ -6,8 +6,7 @@ import (
 	"github.com/foliomem/folio/arenavet"
 )
 
-// A vet tool of one's own takes these analyzers beside others, with
-// multichecker.Main(arenavet.Analyzers()...).
+// The names by which folio vet and go vet select analyzers, as in folio vet -arenause ./...
 func ExampleAnalyzers() {
 	for _, a := range arenavet.Analyzers() {
 		fmt.Println(a.Name)

@@ -1,12 +1,19 @@
-// Package auto starts what Folio offers to a whole program, by being imported:
+// Package auto, when imported, puts a large heap on huge pages and tunes GOGC within the
+// container's memory:
 //
 //	import _ "github.com/foliomem/folio/auto"
 //
-// With a memory limit, heaps above 64 MiB use huge pages; without one, dense heaps of 256 MiB or
-// more do ([goheap]). GOGC is tuned within the memory of the container ([gctune]): the heap of a
-// program that collects often may grow up to the limit, even if little of it is live. A GOGC or
-// GOMEMLIMIT that is set keeps its meaning. Import it in services with a memory limit; small or
-// short programs gain nothing, and those that collect little are left as they are.
+// Import it in services with a memory limit. Small or short programs gain nothing.
+//
+//   - Huge pages (package [goheap]): with a memory limit, of the container or GOMEMLIMIT, for
+//     heaps above 64 MiB; without one, for the dense parts of heaps of 256 MiB or more.
+//   - GOGC (package [gctune]): unchanged if the GC takes less than 2% of the program's CPU
+//     time, or less than 0.5% if memory is limited and the program uses less than 60% of its
+//     CPUs, as servers do. Else the heap grows until the GC takes half of that: with a limit,
+//     up to the limit, even if little of the heap is live; without one, up to a quarter of
+//     the machine's free memory, while the CPU time saved is worth more than the memory
+//     (percpu below).
+//   - A GOGC or GOMEMLIMIT that is set, by the environment or the program, is left alone.
 //
 // It is configured by the environment variable FOLIO only, settings separated by
 // commas, for example FOLIO=heap=collapse,reserve=4GiB,log=on:
@@ -40,8 +47,8 @@
 // reported once on standard error, and ignored. So are settings that the system does not
 // support if FOLIO is set; if it is not, they are ignored silently.
 //
-// It needs Go 1.26. Dense parts of the heap are put on huge pages from Linux 6.1 on; GOGC is
-// tuned on every system.
+// It needs Go 1.26. The heap is put on huge pages on Linux only: dense parts from Linux 6.1
+// on. GOGC is tuned on every system.
 //
 // What it does to the heap, and the hazards:
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.

@@ -29,8 +29,8 @@
 //
 // # How it decides
 //
-// Decisions are a function of samples alone, which is tested on simulated heaps. The CPU time of
-// a GC cycle, and the CPU time that the program itself takes for each allocated
+// Decisions are a function of samples alone, which is tested on simulated heaps. The CPU
+// time of a GC cycle, and the CPU time that the program itself takes for each allocated
 // byte, give the heap growth between two cycles at which GC takes the target share.
 // No settings are tried, so it converges within a few cycles and does not oscillate.
 // Audits find what this model leaves out (page faults, caches): now and then, for a
@@ -50,8 +50,8 @@
 //
 // # Systems
 //
-// Go 1.26 or newer. Linux has everything. On other systems the RSS of the process is not read,
-// so memory outside the Go runtime does not count. On macOS and Windows the budget
-// is a quarter of the machine's memory. On other systems, where that is unknown, the
-// heap may grow to five times the live heap, and no memory limit is set.
+// Go 1.26 or newer. Everything works on Linux. On other systems the RSS of the process is
+// not read, so memory outside the Go runtime does not count. On macOS and Windows the
+// budget is a quarter of the machine's memory. Elsewhere, where that is unknown, the heap
+// may grow to five times the live heap, and no memory limit is set.
 package gctune

@@ -42,54 +42,16 @@ type settings struct {
 	limit int64
 }
 
-// Stats is what a Tuner has done and measured. Sizes are bytes.
-type Stats struct {
-	// What is in force, and why: State in a word (inactive, spending, holding, shrinking,
-	// emergency, user-set), Reason in a few.
-	State, Reason string
-	GOGC          int
-	MemoryLimit   int64
-	// UserGOGC and UserLimit are true if the user has set GOGC or the memory limit, which is
-	// then left alone.
-	UserGOGC, UserLimit bool
-	// Goal is the heap size at which the next GC cycle ends by GOGC, Short by how much the live
-	// heap and memory outside the runtime exceed the budget; 0 if they fit.
-	Goal, Short uint64
-	// Cost is the GC share of CPU time at these settings, CostAtBase that at GOGC=100.
-	Cost, CostAtBase float64
-	// Growth is the trend of the live heap in bytes per second if it has grown steadily, which
-	// suggests a leak; else 0.
-	Growth float64
-
-	Budget       uint64 // for the whole process
-	BudgetSource string // where it comes from
-	Live         uint64 // heap that the last GC cycle found reachable
-	NonGo        uint64 // resident memory outside the Go runtime; Linux only
-	Hard         uint64 // the limit at which the process is killed; 0 for none
-	Pressure     float64
-
-	Wakes        uint64 // how often the tuner has woken
-	GOGCChanges  uint64
-	LimitChanges uint64
-	Releases     uint64 // how often free heap memory was released at once, because memory outside the runtime grew
-	Unmet        uint64 // how often the live heap came to exceed the budget
-	SecondP      uint64 // GC cycles for which the program had a second P, see Options.SecondP
-}
-
-// decide takes what was decided.
-func (s *Stats) decide(d *gccontrol.Decision) {
-	s.State, s.Reason, s.GOGC, s.MemoryLimit = d.State.String(), d.Reason.String(), d.GOGC, d.MemoryLimit
-	s.UserGOGC, s.UserLimit, s.Goal, s.Short = d.UserGOGC, d.UserLimit, d.Goal, d.Short
-	s.Cost, s.CostAtBase, s.Growth, s.Budget = d.Cost, d.CostAtBase, d.Growth, d.Budget
-}
-
 // ErrStarted is wrapped by the error of a second Start.
 var ErrStarted = errors.New("a tuner runs in this process already: stop it first")
 
 var running atomic.Bool
 
-// Start starts to tune this process. One Tuner can run at a time, since GOGC and the
-// memory limit are the process's.
+// Start starts to tune this process. A process can have one tuner at a time, since GOGC and
+// the memory limit are the process's: while one runs, the error wraps [ErrStarted]. The only
+// other errors are options that are out of range: Threshold, Target or MaxCost not from 0 to
+// below 1, an unknown SecondP, a negative Floor, Ceiling or MinCycle. Start changes nothing
+// if it fails. A memory limit that cannot be read is not an error: see Systems above.
 func Start(o *Options) (*Tuner, error) {
 	return start(o, procmem.FS{})
 }
@@ -150,7 +112,8 @@ func validGOGC(v string) bool {
 	return err == nil
 }
 
-// SetBudget replaces Options.Budget; 0 restores the default.
+// SetBudget replaces [Options].Budget, in bytes; 0 restores the default. The tuner applies it
+// within milliseconds.
 func (t *Tuner) SetBudget(budget uint64) {
 	if t == nil {
 		return
@@ -162,7 +125,8 @@ func (t *Tuner) SetBudget(budget uint64) {
 	}
 }
 
-// Stats returns what the tuner has done and measured.
+// Stats returns what the tuner has done and measured. It takes a lock and reads no
+// counters: the figures are those of the last time that the tuner woke.
 func (t *Tuner) Stats() Stats {
 	if t == nil {
 		return Stats{}

@@ -140,7 +140,7 @@ var children = map[string]child{
 			return err
 		}
 		st, have := t.Stats(), inForce()
-		if have.gogc != 150 || st.GOGCChanges != 0 || !st.UserGOGC || st.UserLimit || st.State != "user-set" || have.limit == math.MaxInt64 {
+		if have.gogc != 150 || st.GOGCChanges != 0 || !st.UserGOGC || st.UserLimit || st.State != StateUserSet || have.limit == math.MaxInt64 {
 			return fmt.Errorf("%+v, %+v", have, st)
 		}
 		t.Stop()
@@ -186,7 +186,7 @@ var children = map[string]child{
 			return err
 		}
 		ours := debug.SetGCPercent(77)
-		if err := churn("yielding", func() bool { return t.Stats().State == "user-set" }); err != nil {
+		if err := churn("yielding", func() bool { return t.Stats().State == StateUserSet }); err != nil {
 			return err
 		}
 		if have := inForce(); have.gogc != 77 {
@@ -198,7 +198,7 @@ var children = map[string]child{
 			return err
 		}
 		debug.SetGCPercent(78)
-		if err := churn("yielding again", func() bool { return t.Stats().State == "user-set" }); err != nil {
+		if err := churn("yielding again", func() bool { return t.Stats().State == StateUserSet }); err != nil {
 			return err
 		}
 		t.Stop()
@@ -254,7 +254,7 @@ var children = map[string]child{
 		runtime.KeepAlive(hold)
 		hold = nil
 		// There is room again, so it is reported again.
-		if err := churn("room", func() bool { return t.Stats().State != "emergency" }); err != nil {
+		if err := churn("room", func() bool { return t.Stats().State != StateEmergency }); err != nil {
 			return err
 		}
 		t.SetBudget(4 << 20)
@@ -358,6 +358,17 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("Start(%+v) succeeded", o)
 		} else if !strings.HasPrefix(err.Error(), "start gctune: Options.") {
 			t.Error(err)
+		}
+	}
+}
+
+func TestStatesAreThoseOfTheController(t *testing.T) {
+	for got, want := range map[State]gccontrol.State{
+		StateInactive: gccontrol.Inactive, StateSpending: gccontrol.Spending, StateHolding: gccontrol.Holding,
+		StateShrinking: gccontrol.Shrinking, StateEmergency: gccontrol.Emergency, StateUserSet: gccontrol.UserSet,
+	} {
+		if int(got) != int(want) || got.String() != want.String() {
+			t.Errorf("state %d is %v, want %d, %v", got, got, want, want)
 		}
 	}
 }

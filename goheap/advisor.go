@@ -19,8 +19,9 @@ var ErrStarted = errors.New("an advisor runs in this process already: stop it fi
 
 var started atomic.Bool
 
-// Advisor watches over the heap of this process. Its methods may be called by many
-// goroutines at once. A nil Advisor, as of a Start that failed, has stopped and has done nothing.
+// Advisor puts the heap of this process on huge pages until it is stopped. Its methods may be
+// called by many goroutines at once. A nil Advisor, as of a Start that failed, has stopped and
+// has done nothing.
 type Advisor struct {
 	options Options
 	fs      procmem.FS
@@ -53,10 +54,11 @@ type Advisor struct {
 }
 
 // Start starts an advisor, which works in the background until Stop. A process can have
-// one at a time. It fails, and changes nothing, where the kernel or a policy
-// allows nothing of what the options ask for; if it allows a part, that is done, and
-// the rest is in [Stats.Err]. With a reserve it takes some milliseconds and
-// completes a GC cycle; otherwise it returns at once.
+// one at a time: while one runs, the error wraps [ErrStarted]. Start also fails, and changes
+// nothing, if an option is out of range, or if the kernel or a policy allows nothing of what
+// the options ask for. If a part is allowed, that is done, and [Stats].Err says what is not.
+// With a reserve it takes some milliseconds and completes a GC cycle; otherwise it returns
+// at once.
 func Start(o *Options) (*Advisor, error) {
 	a, err := start(o)
 	if err != nil {
@@ -147,7 +149,7 @@ func (a *Advisor) prepare() error {
 	return nil
 }
 
-// Stats returns what the advisor knows and did.
+// Stats returns what the advisor has done, and what it knows of the heap since its last look.
 func (a *Advisor) Stats() Stats {
 	if a == nil {
 		return Stats{}
@@ -155,12 +157,10 @@ func (a *Advisor) Stats() Stats {
 	return a.published.Load().snapshot()
 }
 
-// Stop ends the advisor. The heap stays as it is by then: what is huge stays huge until
-// it is released. The advice for a reserve cannot be taken back, only turned
-// into its opposite: under THP policy madvise the reserve is advised against huge
-// pages, which for faults and khugepaged is what it was without the advisor, but
-// keeps others from collapsing it; under always it stays advised. Where this
-// fails, [Stats.Err] says so. Stop may be called more than once.
+// Stop ends the advisor. Huge pages stay huge until they are released. Under THP policy
+// madvise a reserve is then advised against huge pages: page faults and khugepaged make no
+// more of them, as without the advisor, but others cannot collapse it either. Under always
+// it stays advised. If this fails, [Stats].Err says so. Stop may be called more than once.
 func (a *Advisor) Stop() {
 	if a == nil {
 		return

@@ -93,14 +93,14 @@ func (a *Advisor) window(w page.Window) {
 	fenced := a.fenced(w.Range)
 	if fenced {
 		// Only for the moment; khugepaged takes longer to come by.
-		if err := w.Range.Advise(page.Huge); err != nil {
+		if err := w.Range.Advise(page.AdviseHuge); err != nil {
 			a.failed(err)
 			return
 		}
 	}
 	c, err := w.Range.Collapse(&page.CollapseOptions{MinDensity: a.options.MinDensity})
 	if fenced {
-		if err := w.Range.Advise(page.NoHuge); err != nil {
+		if err := w.Range.Advise(page.AdviseNoHuge); err != nil {
 			a.failed(err)
 		}
 	}

@@ -12,6 +12,8 @@
 // https://github.com/foliomem/folio/blob/main/docs/lab-notes/huge-pages.md has
 // measurements. Small heaps gain nothing, and are left alone ([Options.MinHeap]).
 //
+// A window is an aligned part of the heap as large as a huge page: 2 MiB on amd64.
+//
 // # Two mechanisms
 //
 // Collapse, the default, makes huge pages of windows that are nearly all in use
@@ -71,9 +73,9 @@
 //
 // # Systems
 //
-// Go 1.26 or newer. Collapse needs Linux 6.1. On other systems [Start] does nothing and returns an error that
-// wraps [page.ErrNotSupported]. It also does nothing if the user has disabled huge pages:
-// GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
+// Go 1.26 or newer. Collapse needs Linux 6.1. On other systems [Start] does nothing and
+// returns an error that wraps page.ErrNotSupported. It also fails if the user has disabled
+// huge pages: GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
 //
 // The guide for users, with the hazards:
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.

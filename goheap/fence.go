@@ -16,7 +16,7 @@ func (a *Advisor) fence(r page.Range) error {
 	if r.Len() == 0 {
 		return nil
 	}
-	if err := r.Advise(page.NoHuge); err != nil {
+	if err := r.Advise(page.AdviseNoHuge); err != nil {
 		return err
 	}
 	a.stats.Fenced = union(append(slices.Clone(a.stats.Fenced), r))
@@ -58,7 +58,7 @@ func (a *Advisor) unfence(r page.Range) error {
 	if r.Len() == 0 {
 		return nil
 	}
-	if err := r.Advise(page.Huge); err != nil {
+	if err := r.Advise(page.AdviseHuge); err != nil {
 		return err
 	}
 	var left []page.Range
@@ -89,7 +89,7 @@ func (a *Advisor) release() error {
 		return a.fenceReserve(a.stats.Reserved.End)
 	}
 	for _, r := range a.stats.Fenced {
-		if err := r.Advise(page.Huge); err != nil {
+		if err := r.Advise(page.AdviseHuge); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/base/advice"
 )
 
-// ReserveMode says what decides the size of a reserve.
+// ReserveMode is how the size of a reserve is chosen.
 type ReserveMode int
 
 const (
@@ -19,10 +19,10 @@ const (
 	// ReserveLimit is a reserve as large as the memory limit of the runtime (GOMEMLIMIT) if
 	// there is one, else the limit of the container. Without either it is an error.
 	ReserveLimit
-	// ReserveAdaptive is a reserve where a memory limit (GOMEMLIMIT, or of a cgroup) says how
-	// large the heap can become, once the heap is larger than 64 MiB. It is given up when the
-	// heap stays small, is sparse, or memory is short. See the package's documentation.
-	// Without a limit there is no reserve, and no error.
+	// ReserveAdaptive is a reserve that grows with the heap, from 64 MiB on, up to the memory
+	// limit (GOMEMLIMIT, or of a cgroup). It is given up when the heap stays small, is
+	// sparse, or memory is short. See the package's documentation. Without a limit there is
+	// no reserve, and no error.
 	ReserveAdaptive
 )
 
@@ -33,7 +33,7 @@ type Options struct {
 	// about 1 MiB of memory for each GiB. It needs the THP policy madvise or always.
 	// Default: no reserve.
 	Reserve int64
-	// ReserveMode says what decides the size; Reserve is for ReserveFixed only.
+	// ReserveMode is how the size is chosen; Reserve is for ReserveFixed only.
 	// Default: ReserveFixed.
 	ReserveMode ReserveMode
 	// NoCollapse leaves the heap beyond the reserve as it is. Default: collapse.
@@ -43,22 +43,22 @@ type Options struct {
 	MinHeap int64
 	// MinDensity is the share of a window's pages that must be resident for it to be
 	// collapsed, from 0.5 to 1: below 0.5 the window's memory would more than double.
-	// Default: 0.8.
+	// Default: 0.8, at which it grows by a quarter at most.
 	MinDensity float64
 	// MaxBloat is the bloat, as a share of the memory that the runtime has in use, above
 	// which it is released, from 0.01 to 1. Less than 8 MiB is never released.
 	// Default: 0.05.
 	MaxBloat float64
-	// NoRelease turns that off, and with it the GC cycles that it causes.
-	// Default: release.
+	// NoRelease keeps bloat, and so causes no GC cycles. Default: release it.
 	NoRelease bool
-	// Budget is the share of one CPU that collapsing may take while there is
-	// something to collapse, from 0.001 to 1. A GiB takes about 0.4 s of CPU time; in
-	// virtual machines whose memory is allocated at first touch, up to ten times as much.
-	// Default: enough to finish within two seconds, from 0.25 to 1 (to 0.5 with a
-	// single CPU, by GOMAXPROCS or the quota of the cgroups). With a single CPU that is
-	// idle for more than 5% of the time: enough to finish within ten seconds, from 0.02 to
-	// 0.1, one window at a time.
+	// Budget is the most CPU time that the advisor takes for collapsing while there is
+	// something to collapse, as a share of one CPU, from 0.001 to 1. A GiB of heap takes
+	// about 0.4 s of CPU time; in virtual machines whose host allocates memory at first
+	// touch, up to ten times as much.
+	// Default: as much as finishes within two seconds, from 0.25 to 1 of a CPU. If the
+	// process has a single CPU, by GOMAXPROCS or the quota of its cgroups: at most 0.5 of it.
+	// If that CPU is also idle for more than 5% of the time: as much as finishes within
+	// ten seconds, from 0.02 to 0.1 of it, one window at a time.
 	Budget float64
 	// MaxPressure is the share of the time in which some thread may wait for
 	// memory (PSI, of the own cgroup or the machine) before collapsing pauses, from

@@ -29,7 +29,7 @@ func block(n int) *strings.Builder {
 func reserve(fs procmem.FS, n uint64) (page.Range, error) {
 	r, err := growHeap(fs, n)
 	if err == nil {
-		err = r.Advise(page.Huge)
+		err = r.Advise(page.AdviseHuge)
 	}
 	if err != nil {
 		return page.Range{}, err

@@ -8,50 +8,40 @@ import (
 	"github.com/foliomem/folio/page"
 )
 
-// Stats is what an [Advisor] knows and did. Sizes are in bytes. What it knows of the
-// heap is from its last look ([Stats.Looked]).
+// Stats is what an [Advisor] has done, and what it knows of the heap since its last look
+// ([Stats].Looked). Sizes are in bytes.
 type Stats struct {
-	// Ranges are the addresses of the heap.
-	Ranges []page.Range
-	// Mapped is their size; Committed the part that the runtime has in use or
-	// keeps; Resident what is in memory, Huge the part of that in huge pages.
-	Mapped, Committed, Resident, Huge uint64
-	// Bloat is Resident less Committed: memory that is there although the runtime
-	// has released it, or never had it. There may be more, in what the runtime
-	// committed and the program never wrote to.
+	Ranges    []page.Range // the addresses of the heap
+	Mapped    uint64       // their size
+	Committed uint64       // what the runtime uses or keeps of it
+	Resident  uint64       // what is in memory of it
+	Huge      uint64       // the part of Resident on huge pages
+	// Bloat is Resident less Committed: memory that the runtime has released or never used,
+	// and that is resident all the same. There may be more, in what the runtime committed
+	// and the program never wrote to.
 	Bloat uint64
-	// Windows counts what became of windows since the start. Already, Empty and
+	// Windows counts windows by what became of them since the start. Already, Empty and
 	// Sparse are from the last look.
-	Windows page.Collapsed
-	// Filled is how many bytes of holes collapsing filled.
-	Filled uint64
-	// Released is how many bytes of resident memory were released, in Releases steps.
-	Released uint64
-	Releases int
-	// Reserved is the reserve that is made; empty when it was released because the
+	Windows  page.Collapsed
+	Filled   uint64 // memory that collapsing added, by filling holes
+	Released uint64 // resident memory that was released because it was bloat
+	Releases int    // how often bloat was released
+	// Reserved is the reserve; empty if there is none, or if it was released because the
 	// program locked its memory.
 	Reserved page.Range
 	// Advised is the part of an adaptive reserve that asks for huge pages: as far as the
-	// heap can grow until its next look. GivenUp is why it does not, "" if it does or
-	// none was made yet.
+	// heap can grow until the next look.
 	Advised page.Range
-	GivenUp string
-	// Fenced are the parts of the heap that are out of khugepaged's reach by now
-	// (MADV_NOHUGEPAGE), because it would fill them.
-	Fenced []page.Range
-	// Looks counts how often the heap's pages were looked at; Spent is how long that and
-	// all else took.
-	Looks  int
-	Looked time.Time
-	Spent  time.Duration
-	// Waiting says why there is nothing done now, although there is something to
-	// do: "the GC marks", "memory pressure"... "" if it is not waiting.
-	Waiting string
-	// Hazards are settings of the system that work against a heap on huge pages,
-	// with how to change them.
-	Hazards []string
-	// Err is the last error, nil if there was none: also of what was tried again since.
-	Err error
+	GivenUp string // why an adaptive reserve asks for none; "" if it does, or there is none
+	// Fenced are the parts of the heap that are advised against huge pages
+	// (MADV_NOHUGEPAGE), because khugepaged would fill their holes.
+	Fenced  []page.Range
+	Looks   int           // how often the advisor read which pages of the heap are resident
+	Looked  time.Time     // when it last did; zero if never
+	Spent   time.Duration // how long the advisor has worked in all: looking, collapsing, releasing
+	Waiting string        // why it does nothing although there is something to do, as "the GC marks"; else ""
+	Hazards []string      // settings of the system that work against huge pages, and how to change them
+	Err     error         // the last error, even if a later try succeeded; nil if there was none
 }
 
 // Coverage returns Huge / Resident, 0 if nothing is resident.

@@ -63,7 +63,7 @@ func BenchmarkReleaseAndTouch(b *testing.B) {
 			defer m.Close()
 			b.SetBytes(benchmarked)
 			for b.Loop() {
-				if _, err := m.Release(0, m.Len(), page.DontNeed, nil); err != nil {
+				if _, err := m.Release(0, m.Len(), page.ReleaseDontNeed, nil); err != nil {
 					b.Fatal(err)
 				}
 				write(m)
@@ -76,7 +76,7 @@ func BenchmarkAdvise(b *testing.B) {
 	m := written(b, page.Base)
 	defer m.Close()
 	for b.Loop() {
-		if err := m.Range().Advise(page.Huge); err != nil {
+		if err := m.Range().Advise(page.AdviseHuge); err != nil {
 			b.Skip(err)
 		}
 	}

@@ -42,8 +42,8 @@
 //
 // # Systems
 //
-// Linux 5.10 or newer, and Go 1.26. Everything but [Size], [Of] and the arithmetic of [Range] needs Linux; other systems
-// return an error that wraps [ErrNotSupported]. The minimum kernel of a feature is beside
-// it. Page sizes depend on the system: on arm64, base pages have 4, 16 or 64 KiB and huge
-// pages 2, 32 or 512 MiB.
+// Linux 5.10 or newer, and Go 1.26. Everything but [Size], [RangeOf] and the arithmetic of
+// [Range] needs Linux; other systems return an error that wraps [ErrNotSupported]. The
+// documentation of a feature says which Linux it needs beyond that. Page sizes depend on
+// the system: on arm64, base pages have 4, 16 or 64 KiB and huge pages 2, 32 or 512 MiB.
 package page

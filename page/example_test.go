@@ -60,7 +60,7 @@ func ExampleMapping_Release() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	n, err := m.Release(m.Len()/2, m.Len()/2, page.DontNeed, nil)
+	n, err := m.Release(m.Len()/2, m.Len()/2, page.ReleaseDontNeed, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func ExampleRange_Collapse() {
 	for i := range table {
 		table[i] = uint64(i)
 	}
-	c, err := page.Of(table).Collapse(nil)
+	c, err := page.RangeOf(table).Collapse(nil)
 	switch {
 	case err != nil: // wraps page.ErrNotSupported before Linux 6.1
 		log.Print(err)

@@ -36,14 +36,15 @@ type Advice int
 // The policies of [Range.Advise]. A policy lasts until the addresses are unmapped or get
 // the other one. Neither can be taken back.
 const (
-	// Huge allows transparent huge pages under the THP policies madvise and always
+	// AdviseHuge allows transparent huge pages under the THP policies madvise and always
 	// (MADV_HUGEPAGE): for page faults now, and for khugepaged later.
 	//
 	// The Go runtime maps parts of its heap anew as it grows: advice for a part of the
 	// heap that was never used is lost when it is first used.
-	Huge Advice = iota
-	// NoHuge forbids transparent huge pages (MADV_NOHUGEPAGE). Existing huge pages stay.
-	NoHuge
+	AdviseHuge Advice = iota
+	// AdviseNoHuge forbids transparent huge pages (MADV_NOHUGEPAGE). Existing huge pages
+	// stay.
+	AdviseNoHuge
 )
 
 // String returns "huge" or "nohuge".
@@ -52,22 +53,23 @@ func (a Advice) String() string { return system.Advice(a).String() }
 // Release is a method of returning memory to the OS. The addresses stay mapped.
 type Release int
 
-// The methods of returning memory to the OS.
+// The methods of [Range.Release] and [Mapping.Release], named after the advice of
+// madvise(2).
 const (
-	// DontNeed releases pages at once (MADV_DONTNEED). RSS falls; the memory reads as
-	// zero afterwards, and its next use costs page faults. For HugeTLB it needs
+	// ReleaseDontNeed releases pages at once (MADV_DONTNEED). RSS falls; the memory reads
+	// as zero afterwards, and its next use costs page faults. For HugeTLB it needs
 	// Linux 5.18.
-	DontNeed Release = iota
-	// Free lets the kernel take pages when it needs memory (MADV_FREE, Linux 4.5). RSS
-	// falls only then. Until the memory is written to, it reads as before or as zero,
+	ReleaseDontNeed Release = iota
+	// ReleaseFree lets the kernel take pages when it needs memory (MADV_FREE, Linux 4.5).
+	// RSS falls only then. Until the memory is written to, it reads as before or as zero,
 	// and may change from one to the other at any time. Not supported for HugeTLB.
-	Free
-	// Cold makes pages the first that the kernel reclaims (MADV_COLD, Linux 5.4). Their
+	ReleaseFree
+	// ReleaseCold makes pages the first that the kernel reclaims (MADV_COLD, Linux 5.4).
+	// Their contents stay. It has no effect without swap. Not supported for HugeTLB.
+	ReleaseCold
+	// ReleasePageOut writes pages to swap at once (MADV_PAGEOUT, Linux 5.4). Their
 	// contents stay. It has no effect without swap. Not supported for HugeTLB.
-	Cold
-	// PageOut writes pages to swap at once (MADV_PAGEOUT, Linux 5.4). Their contents
-	// stay. It has no effect without swap. Not supported for HugeTLB.
-	PageOut
+	ReleasePageOut
 )
 
 // String returns "dontneed", "free", "cold" or "pageout".

@@ -33,7 +33,7 @@ func TestMapping(t *testing.T) {
 	if n, bytes := page.Mapped(); n != before+1 || bytes != beforeBytes+uint64(8*p) {
 		t.Errorf("Mapped() = %d, %d; before %d, %d", n, bytes, before, beforeBytes)
 	}
-	if m.Len() != 8*p || m.Kind() != page.Base || m.PageSize() != p || m.Range() != page.Of(m.Bytes()) {
+	if m.Len() != 8*p || m.Kind() != page.Base || m.PageSize() != p || m.Range() != page.RangeOf(m.Bytes()) {
 		t.Errorf("%d bytes of %v pages of %d at %v", m.Len(), m.Kind(), m.PageSize(), m.Range())
 	}
 	resident := func(want int) {
@@ -66,15 +66,15 @@ func TestMapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	resident(8) // they are less than 2 MiB
-	if n, err := m.Release(p, p, page.DontNeed, nil); err != nil || n != p {
+	if n, err := m.Release(p, p, page.ReleaseDontNeed, nil); err != nil || n != p {
 		t.Errorf("Release = %d, %v", n, err)
 	}
 	resident(7)
-	if n, err := m.Range().Release(page.DontNeed, &page.ReleaseOptions{Split: true}); err != nil || n != 8*p {
+	if n, err := m.Range().Release(page.ReleaseDontNeed, &page.ReleaseOptions{Split: true}); err != nil || n != 8*p {
 		t.Errorf("Release of the range = %d, %v", n, err)
 	}
 	resident(0)
-	if n, err := m.Range().Release(page.DontNeed, nil); err != nil || n != 0 {
+	if n, err := m.Range().Release(page.ReleaseDontNeed, nil); err != nil || n != 0 {
 		t.Errorf("Release of the range = %d, %v; it has no whole window", n, err)
 	}
 	if _, err := m.Collapse(0, m.Len(), nil); !errors.Is(err, page.ErrNotSupported) || !strings.Contains(err.Error(), name) {
@@ -106,14 +106,14 @@ func TestCollapse(t *testing.T) {
 	size := page.HugeSize()
 	m := mapped(t, count*size, &page.Options{Kind: page.THP})
 	r := m.Range()
-	if err := r.Advise(page.NoHuge); err != nil { // base pages first, whatever the policy
+	if err := r.Advise(page.AdviseNoHuge); err != nil { // base pages first, whatever the policy
 		t.Fatal(err)
 	}
 	if err := m.Populate(0, size); err != nil {
 		t.Fatal(err)
 	}
 	m.Bytes()[size] = 1
-	if err := r.Advise(page.Huge); err != nil {
+	if err := r.Advise(page.AdviseHuge); err != nil {
 		t.Fatal(err)
 	}
 	calls := 0

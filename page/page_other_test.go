@@ -11,7 +11,7 @@ import (
 
 func TestOutsideOfLinux(t *testing.T) {
 	_, err := page.Map(1, nil)
-	_, err2 := page.Of(make([]byte, 1)).Residency()
+	_, err2 := page.RangeOf(make([]byte, 1)).Residency()
 	for _, err := range []error{err, err2, page.Allowed(page.THP)} {
 		if !errors.Is(err, page.ErrNotSupported) {
 			t.Error(err)

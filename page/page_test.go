@@ -15,13 +15,13 @@ func TestConstantsAreThoseOfTheSystem(t *testing.T) {
 			t.Errorf("kind %d is %v, want %v", got, page.Kind(got), want)
 		}
 	}
-	for got, want := range map[int]system.Advice{int(page.Huge): system.Huge, int(page.NoHuge): system.NoHuge} {
+	for got, want := range map[int]system.Advice{int(page.AdviseHuge): system.AdviseHuge, int(page.AdviseNoHuge): system.AdviseNoHuge} {
 		if got != int(want) || page.Advice(got).String() != want.String() {
 			t.Errorf("advice %d is %v, want %v", got, page.Advice(got), want)
 		}
 	}
-	for got, want := range map[int]system.Release{int(page.DontNeed): system.DontNeed, int(page.Free): system.Free,
-		int(page.Cold): system.Cold, int(page.PageOut): system.PageOut} {
+	for got, want := range map[int]system.Release{int(page.ReleaseDontNeed): system.ReleaseDontNeed, int(page.ReleaseFree): system.ReleaseFree,
+		int(page.ReleaseCold): system.ReleaseCold, int(page.ReleasePageOut): system.ReleasePageOut} {
 		if got != int(want) || page.Release(got).String() != want.String() {
 			t.Errorf("release %d is %v, want %v", got, page.Release(got), want)
 		}
@@ -30,9 +30,9 @@ func TestConstantsAreThoseOfTheSystem(t *testing.T) {
 
 func TestRange(t *testing.T) {
 	words := make([]uint64, 3)
-	r := page.Of(words)
-	if r.Start != uintptr(unsafe.Pointer(&words[0])) || r.Len() != 24 || page.Of([]int(nil)).Len() != 0 {
-		t.Errorf("Of: %v", r)
+	r := page.RangeOf(words)
+	if r.Start != uintptr(unsafe.Pointer(&words[0])) || r.Len() != 24 || page.RangeOf([]int(nil)).Len() != 0 {
+		t.Errorf("RangeOf: %v", r)
 	}
 	runtime.KeepAlive(words)
 	r = page.Range{Start: 0x1fff, End: 0x4001}

@@ -13,8 +13,8 @@ import (
 // other code has mapped, a [Mapping]. They may be called by many goroutines at once.
 type Range struct{ Start, End uintptr }
 
-// Of returns the addresses of the elements of s.
-func Of[E any](s []E) Range {
+// RangeOf returns the addresses of the elements of s.
+func RangeOf[E any](s []E) Range {
 	var e E
 	// Safety: only the address is kept.
 	return Range(system.OfPointer(unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)))
@@ -36,9 +36,9 @@ func (r Range) Outward(align int) Range { return Range(system.Range(r).Outward(a
 func (r Range) String() string { return system.Range(r).String() }
 
 // Advise sets the policy of all base pages that r is part of. A huge page needs its whole
-// window advised: for Huge, round r outward to [HugeSize] if the rest of the window may be
-// advised too, as in the Go heap. See [Allowed] and [Range.Residency] for whether the
-// kernel follows the advice.
+// window advised: for [AdviseHuge], round r outward to [HugeSize] if the rest of the window
+// may also be advised, as in the Go heap. See [Allowed] and [Range.Residency] for whether
+// the kernel follows the advice.
 //
 // If a part of r is not mapped, Advise returns an error, but advises the rest.
 func (r Range) Advise(a Advice) error { return system.Range(r).Advise(system.Advice(a)) }
@@ -62,9 +62,9 @@ type ReleaseOptions struct {
 // would split a huge page, and leave the other part on base pages; see
 // [ReleaseOptions.Split].
 //
-// DontNeed and Free destroy the contents. Never use them on memory that other goroutines
-// use. On the Go heap, use them only for memory without pointers: if it can hold
-// pointers, the GC may free what is in use, even if the memory was cleared before.
+// [ReleaseDontNeed] and [ReleaseFree] destroy the contents. Never use them on memory that
+// other goroutines use. On the Go heap, use them only for memory without pointers: if it
+// can hold pointers, the GC may free what is in use, even if the memory was cleared before.
 func (r Range) Release(how Release, o *ReleaseOptions) (int, error) {
 	return system.Range(r).Release(system.Release(how), (*system.ReleaseOptions)(o))
 }
@@ -72,7 +72,9 @@ func (r Range) Release(how Release, o *ReleaseOptions) (int, error) {
 // CollapseOptions are the options of [Range.Collapse]. nil is the default.
 type CollapseOptions struct {
 	// MinDensity is the share of a window's base pages that must be resident, from 0
-	// to 1. Sparser windows stay as they are. Default: 0.5.
+	// to 1. Sparser windows stay as they are. Default: 0.5: the memory of a window
+	// at most doubles. Package goheap, which chooses among all windows of the heap, has
+	// the default 0.8: the memory of a window grows by a quarter at most.
 	MinDensity float64
 	// AnyDensity collapses all windows, even those of which nothing is resident, and
 	// does not read residency: memory may grow to 512 times what was resident.

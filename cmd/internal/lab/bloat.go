@@ -77,12 +77,12 @@ func bloatWork(p *probe, t Task) error {
 		lives := at/window%2 == 0
 		switch {
 		case !lives:
-			_, err = m.Release(at, window, page.DontNeed, &page.ReleaseOptions{Split: true})
+			_, err = m.Release(at, window, page.ReleaseDontNeed, &page.ReleaseOptions{Split: true})
 		case t.How == freeWhole:
 		default:
 			middle := at + window/2
-			_, err1 := m.Release(at, middle-at, page.DontNeed, &page.ReleaseOptions{Split: true})
-			_, err2 := m.Release(middle+small, at+window-middle-small, page.DontNeed, &page.ReleaseOptions{Split: true})
+			_, err1 := m.Release(at, middle-at, page.ReleaseDontNeed, &page.ReleaseOptions{Split: true})
+			_, err2 := m.Release(middle+small, at+window-middle-small, page.ReleaseDontNeed, &page.ReleaseOptions{Split: true})
 			err = errors.Join(err1, err2)
 		}
 		if lives {

@@ -141,9 +141,9 @@ func release(m *page.Mapping, how string) error {
 	var err error
 	switch how {
 	case "dontneed", "dontneed" + pressure:
-		_, err = m.Release(0, m.Len(), page.DontNeed, nil)
+		_, err = m.Release(0, m.Len(), page.ReleaseDontNeed, nil)
 	case "free", "free" + pressure:
-		_, err = m.Release(0, m.Len(), page.Free, nil)
+		_, err = m.Release(0, m.Len(), page.ReleaseFree, nil)
 	}
 	return err
 }

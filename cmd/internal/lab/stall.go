@@ -140,8 +140,8 @@ func shatter(most time.Duration) (out []*page.Mapping, err error) {
 			bytes[off] = 1 // a page of zeros would be released when its huge page is split
 			// To release a part of a huge page does not free it: the kernel splits it
 			// when memory is short. Cold advice for a part splits it now.
-			_, err1 := m.Release(off, small, page.Cold, &page.ReleaseOptions{Split: true})
-			_, err2 := m.Release(off+small, window-small, page.DontNeed, &page.ReleaseOptions{Split: true})
+			_, err1 := m.Release(off, small, page.ReleaseCold, &page.ReleaseOptions{Split: true})
+			_, err2 := m.Release(off+small, window-small, page.ReleaseDontNeed, &page.ReleaseOptions{Split: true})
 			if err := errors.Join(err1, err2); err != nil {
 				return out, err
 			}

@@ -80,7 +80,7 @@ func run(args []string, w io.Writer) error {
 		return err
 	}
 	if *base {
-		options.HugePages = arena.WhyHugeOff
+		options.HugePages = arena.HugeOff
 	}
 	depth := 21
 	if flags.NArg() > 0 {

@@ -12,9 +12,9 @@ import (
 func adviseRange(s system, r Range, a Advice) error {
 	var advice int
 	switch a {
-	case Huge:
+	case AdviseHuge:
 		advice = unix.MADV_HUGEPAGE
-	case NoHuge:
+	case AdviseNoHuge:
 		advice = unix.MADV_NOHUGEPAGE
 	default:
 		return fmt.Errorf("no such advice: %v", a)
@@ -53,10 +53,10 @@ var releases = map[Release]struct {
 	since  feature.Feature
 	every  bool // every kernel has it
 }{
-	DontNeed: {advice: unix.MADV_DONTNEED, every: true},
-	Free:     {advice: unix.MADV_FREE, since: feature.Free},
-	Cold:     {advice: unix.MADV_COLD, since: feature.Cold},
-	PageOut:  {advice: unix.MADV_PAGEOUT, since: feature.PageOut},
+	ReleaseDontNeed: {advice: unix.MADV_DONTNEED, every: true},
+	ReleaseFree:     {advice: unix.MADV_FREE, since: feature.Free},
+	ReleaseCold:     {advice: unix.MADV_COLD, since: feature.Cold},
+	ReleasePageOut:  {advice: unix.MADV_PAGEOUT, since: feature.PageOut},
 }
 
 func releaseRange(s system, r Range, how Release, hugetlb bool) error {
@@ -64,7 +64,7 @@ func releaseRange(s system, r Range, how Release, hugetlb bool) error {
 	if !ok {
 		return fmt.Errorf("no such way: %v", how)
 	}
-	if hugetlb && how != DontNeed {
+	if hugetlb && how != ReleaseDontNeed {
 		return fmt.Errorf("%v: %w for hugetlb pages, which are never swapped: use dontneed", how, ErrNotSupported)
 	}
 	if r.Len() == 0 {

@@ -188,7 +188,7 @@ func TestBadParts(t *testing.T) {
 	m := mapped(t, host, 2*Size(), &Options{Name: "part"})
 	for _, c := range []struct{ off, n int }{{-1, 1}, {0, -1}, {m.Len() + 1, 0}, {1, m.Len()},
 		{math.MaxInt, math.MaxInt}, {m.Len(), 1}, {1, math.MaxInt}} {
-		_, releaseErr := m.Release(c.off, c.n, DontNeed, nil)
+		_, releaseErr := m.Release(c.off, c.n, ReleaseDontNeed, nil)
 		_, collapseErr := m.Collapse(c.off, c.n, nil)
 		for op, err := range map[string]error{"populate": m.Populate(c.off, c.n), "release": releaseErr, "collapse": collapseErr} {
 			want := fmt.Sprintf("%s %d bytes at %d of the mapping \"part\" of base pages: not within its %s", op, c.n,
@@ -218,7 +218,7 @@ func TestBadParts(t *testing.T) {
 
 func TestRangesThatAreNotMapped(t *testing.T) {
 	r := Range{0, uintptr(Size())} // nobody can map that meanwhile
-	if err := r.Advise(NoHuge); HugeSize() > 0 && !errors.Is(err, unix.ENOMEM) {
+	if err := r.Advise(AdviseNoHuge); HugeSize() > 0 && !errors.Is(err, unix.ENOMEM) {
 		t.Errorf("Advise: %v", err)
 	}
 	if err := r.Populate(); !errors.Is(err, unix.ENOMEM) && !errors.Is(err, ErrNotSupported) {
@@ -227,7 +227,7 @@ func TestRangesThatAreNotMapped(t *testing.T) {
 	if res, err := r.Residency(nil); err != nil || res.Resident != 0 {
 		t.Errorf("Residency: %+v, %v", res, err)
 	}
-	if n, err := r.Release(DontNeed, &ReleaseOptions{Split: true}); !errors.Is(err, unix.ENOMEM) || n != 0 {
+	if n, err := r.Release(ReleaseDontNeed, &ReleaseOptions{Split: true}); !errors.Is(err, unix.ENOMEM) || n != 0 {
 		t.Errorf("Release: %d, %v", n, err)
 	}
 }
@@ -239,17 +239,17 @@ func TestOldKernels(t *testing.T) {
 	f.fail = func(call string, advice, nth int) error { return unix.EINVAL }
 	for op, err := range map[string]error{
 		"5.14": populateRange(f, m.Range(), false),
-		"4.5":  releaseRange(f, m.Range(), Free, false),
-		"5.4":  releaseRange(f, m.Range(), Cold, false),
-		"5.18": releaseRange(f, m.Range(), DontNeed, true),
+		"4.5":  releaseRange(f, m.Range(), ReleaseFree, false),
+		"5.4":  releaseRange(f, m.Range(), ReleaseCold, false),
+		"5.18": releaseRange(f, m.Range(), ReleaseDontNeed, true),
 		"6.1":  func() error { _, err := collapseRange(f, m.Range(), nil); return err }(),
 	} {
 		if !errors.Is(err, ErrNotSupported) || !strings.Contains(err.Error(), "Linux "+op) {
 			t.Errorf("%v does not say Linux %s", err, op)
 		}
 	}
-	if err := releaseRange(f, m.Range(), DontNeed, false); errors.Is(err, ErrNotSupported) || !errors.Is(err, unix.EINVAL) {
-		t.Errorf("DontNeed: %v", err)
+	if err := releaseRange(f, m.Range(), ReleaseDontNeed, false); errors.Is(err, ErrNotSupported) || !errors.Is(err, unix.EINVAL) {
+		t.Errorf("ReleaseDontNeed: %v", err)
 	}
 	f.fail = nil
 	f.without = []feature.Feature{feature.PopulateWrite}

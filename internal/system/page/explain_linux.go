@@ -132,7 +132,7 @@ func explainCollapse(s system, err error) error {
 		if off, offErr := s.thpDisabled(); offErr == nil && off != 0 {
 			return because(err, "huge pages are turned off for this process (PR_SET_THP_DISABLE)")
 		}
-		return because(err, "no huge page may be there: the memory is advised against it (NoHuge), not anonymous, or part of it is not mapped")
+		return because(err, "no huge page may be there: the memory is advised against it (MADV_NOHUGEPAGE), not anonymous, or part of it is not mapped")
 	case errors.Is(err, unix.ENOMEM):
 		return because(err, "no huge page is free and none could be made: memory is full or fragmented (echo 1 > /proc/sys/vm/compact_memory, as root)")
 	case errors.Is(err, unix.EBUSY):

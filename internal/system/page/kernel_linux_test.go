@@ -80,7 +80,7 @@ func releaseDontNeed(t testing.TB) {
 		b[i] = 1
 	}
 	// The range begins and ends inside of pages: only the one in the middle goes.
-	n, err := m.Release(size-1, size+2, DontNeed, nil)
+	n, err := m.Release(size-1, size+2, ReleaseDontNeed, nil)
 	if err != nil || n != size {
 		t.Fatalf("Release = %d, %v", n, err)
 	}
@@ -93,20 +93,20 @@ func releaseDontNeed(t testing.TB) {
 		}
 	}
 	// A base page out of the first splits it.
-	if n, err := m.Release(Size(), Size(), DontNeed, &ReleaseOptions{Split: true}); err != nil || n != Size() {
+	if n, err := m.Release(Size(), Size(), ReleaseDontNeed, &ReleaseOptions{Split: true}); err != nil || n != Size() {
 		t.Fatalf("Release of a part = %d, %v", n, err)
 	}
 	res, err := m.Residency(&ResidencyOptions{Windows: true})
 	if err != nil || res.Windows[0].Huge != 0 || res.Windows[0].Resident != uint64(size-Size()) {
 		t.Errorf("residency %+v, %v", res, err)
 	}
-	if n, err := m.Release(0, m.Len(), DontNeed, nil); err != nil || n != m.Len() {
+	if n, err := m.Release(0, m.Len(), ReleaseDontNeed, nil); err != nil || n != m.Len() {
 		t.Errorf("Release of all = %d, %v", n, err)
 	}
 }
 
 func TestReleaseFreeColdPageOut(t *testing.T) {
-	for _, how := range []Release{Free, Cold, PageOut} {
+	for _, how := range []Release{ReleaseFree, ReleaseCold, ReleasePageOut} {
 		m := mapped(t, host, 64*Size(), nil)
 		b := m.Bytes()
 		for i := range b {
@@ -120,7 +120,7 @@ func TestReleaseFreeColdPageOut(t *testing.T) {
 			t.Errorf("%v = %d, %v", how, n, err)
 		}
 		for i := 0; i < len(b); i += Size() {
-			if got := b[i]; got != 7 && (how != Free || got != 0) {
+			if got := b[i]; got != 7 && (how != ReleaseFree || got != 0) {
 				t.Fatalf("%v: byte %d is %d", how, i, got)
 			}
 		}
@@ -131,8 +131,8 @@ func TestRangeOfTheGoHeap(t *testing.T) {
 	needTHP(t)
 	size := HugeSize()
 	slab := make([]uint64, 8*size/8)
-	r := Of(slab)
-	if err := r.Outward(size).Advise(Huge); err != nil {
+	r := RangeOf(slab)
+	if err := r.Outward(size).Advise(AdviseHuge); err != nil {
 		t.Fatal(err)
 	}
 	inner := r.Inward(size)
@@ -196,7 +196,7 @@ func collapseOnTheKernel(t testing.TB) {
 	if err != nil || refused.Refused != 3 || refused.Collapsed != 0 || !errors.Is(refused.Reason, unix.EINVAL) {
 		t.Errorf("Collapse of memory that is advised against it = %+v, %v", refused, err)
 	}
-	if err := windows.Advise(Huge); err != nil {
+	if err := windows.Advise(AdviseHuge); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := (Range{start + uintptr(3*size), windows.End}).Collapse(nil); err != nil || c.Collapsed+c.Refused != 2 {
@@ -260,7 +260,7 @@ func TestUseAfterClose(t *testing.T) {
 	for name, use := range map[string]func(){
 		"Bytes": func() { m.Bytes() }, "Len": func() { m.Len() }, "Kind": func() { m.Kind() },
 		"PageSize": func() { m.PageSize() }, "Range": func() { m.Range() },
-		"Populate": func() { m.Populate(0, 0) }, "PopulateAhead": func() { m.PopulateAhead(1) }, "Release": func() { m.Release(0, 0, DontNeed, nil) },
+		"Populate": func() { m.Populate(0, 0) }, "PopulateAhead": func() { m.PopulateAhead(1) }, "Release": func() { m.Release(0, 0, ReleaseDontNeed, nil) },
 		"Collapse": func() { m.Collapse(0, 0, nil) }, "Residency": func() { m.Residency(nil) },
 	} {
 		func() {
@@ -296,7 +296,7 @@ func TestManyGoroutines(t *testing.T) {
 				if bytes.Count(own, []byte{byte(round)}) != size {
 					t.Error("contents changed")
 				}
-				if n, err := m.Release(part*size, size, DontNeed, nil); err != nil || n != size {
+				if n, err := m.Release(part*size, size, ReleaseDontNeed, nil); err != nil || n != size {
 					t.Errorf("Release = %d, %v", n, err)
 				}
 			}
@@ -329,9 +329,9 @@ func TestRangeMethodsAllocateLittle(t *testing.T) {
 		most float64
 		call func() error
 	}{
-		"Advise":    {0, func() error { return r.Advise(NoHuge) }},
+		"Advise":    {0, func() error { return r.Advise(AdviseNoHuge) }},
 		"Populate":  {0, r.Populate},
-		"Release":   {0, func() error { _, err := r.Release(Cold, nil); return err }},
+		"Release":   {0, func() error { _, err := r.Release(ReleaseCold, nil); return err }},
 		"Residency": {4, func() error { _, err := r.Residency(nil); return err }},
 	} {
 		if err := c.call(); err != nil {

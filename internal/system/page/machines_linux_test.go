@@ -37,7 +37,7 @@ func TestMappingsAreAlignedAndZero(t *testing.T) {
 					if m.PageSize() != want || m.Len() != roundUp(size, want) || m.Kind() != kind {
 						t.Errorf("%v, %d bytes: page size %d, length %d", kind, size, m.PageSize(), m.Len())
 					}
-					if m.Range().Start%uintptr(want) != 0 || Of(m.Bytes()) != m.Range() {
+					if m.Range().Start%uintptr(want) != 0 || RangeOf(m.Bytes()) != m.Range() {
 						t.Errorf("%v, %d bytes: at %v", kind, size, m.Range())
 					}
 					b := m.Bytes()
@@ -166,7 +166,7 @@ func TestReleaseTakesWholePages(t *testing.T) {
 			{0, 0, true, Range{}},
 		} {
 			f.advised(0)
-			n, err := m.Release(c.off, c.n, DontNeed, &ReleaseOptions{Split: c.split})
+			n, err := m.Release(c.off, c.n, ReleaseDontNeed, &ReleaseOptions{Split: c.split})
 			if err != nil || n != int(c.want.Len()) {
 				t.Errorf("Release(%d, %d, split %v) = %d, %v; want %d", c.off, c.n, c.split, n, err, c.want.Len())
 			}

@@ -62,7 +62,7 @@ func mapOptions(s system, size int, o Options) (*Mapping, error) {
 		return nil, err
 	}
 	m := &Mapping{
-		sys: s, memory: memory, addresses: Of(memory), kind: o.Kind, pageSize: pageSize,
+		sys: s, memory: memory, addresses: RangeOf(memory), kind: o.Kind, pageSize: pageSize,
 		ahead: length, name: o.Name,
 	}
 	if err := m.prepare(&o); err != nil {
@@ -79,11 +79,11 @@ func (m *Mapping) prepare(o *Options) error {
 	s, r := m.sys, m.addresses
 	switch {
 	case m.kind == THP:
-		if err := adviseRange(s, r, Huge); err != nil {
+		if err := adviseRange(s, r, AdviseHuge); err != nil {
 			return err
 		}
 	case m.kind == Base && s.hugeSize() > 0:
-		if err := adviseRange(s, r, NoHuge); err != nil {
+		if err := adviseRange(s, r, AdviseNoHuge); err != nil {
 			return err
 		}
 	}

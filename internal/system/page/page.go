@@ -76,30 +76,30 @@ func (c Commit) String() string {
 type Release int
 
 const (
-	// DontNeed releases the pages at once. The memory is zero afterwards, RSS
+	// ReleaseDontNeed releases the pages at once. The memory is zero afterwards, RSS
 	// falls at once, and the next use costs a page fault per page.
-	DontNeed Release = iota
-	// Free lets the kernel take the pages when it needs memory (kernel 4.5+). RSS
+	ReleaseDontNeed Release = iota
+	// ReleaseFree lets the kernel take the pages when it needs memory (kernel 4.5+). RSS
 	// falls only then. Until the memory is written to, it reads as what it was or
 	// as zero, and may turn from one to the other at any time. Not for HugeTLB.
-	Free
-	// Cold makes the pages the first to go when the kernel needs memory (kernel
+	ReleaseFree
+	// ReleaseCold makes the pages the first to go when the kernel needs memory (kernel
 	// 5.4+). Their contents stay; without swap nothing happens. Not for HugeTLB.
-	Cold
-	// PageOut writes the pages to swap at once (kernel 5.4+). Their contents
+	ReleaseCold
+	// ReleasePageOut writes the pages to swap at once (kernel 5.4+). Their contents
 	// stay; without swap nothing happens. Not for HugeTLB.
-	PageOut
+	ReleasePageOut
 )
 
 func (r Release) String() string {
 	switch r {
-	case DontNeed:
+	case ReleaseDontNeed:
 		return "dontneed"
-	case Free:
+	case ReleaseFree:
 		return "free"
-	case Cold:
+	case ReleaseCold:
 		return "cold"
-	case PageOut:
+	case ReleasePageOut:
 		return "pageout"
 	}
 	return fmt.Sprintf("Release(%d)", int(r))
@@ -109,23 +109,23 @@ func (r Release) String() string {
 type Advice int
 
 const (
-	// Huge allows transparent huge pages where the system gives them to those
+	// AdviseHuge allows transparent huge pages where the system gives them to those
 	// who ask ("madvise"), now on faults and later by khugepaged. It holds for
-	// the addresses until they are unmapped; NoHuge is the opposite, and
+	// the addresses until they are unmapped; AdviseNoHuge is the opposite, and
 	// nothing restores what was before either of them.
 	//
 	// The Go runtime maps its heap anew as it grows, so advice for a part of the
 	// heap that was never used is lost when it is first used.
-	Huge Advice = iota
-	// NoHuge forbids transparent huge pages. What is huge already stays so.
-	NoHuge
+	AdviseHuge Advice = iota
+	// AdviseNoHuge forbids transparent huge pages. What is huge already stays so.
+	AdviseNoHuge
 )
 
 func (a Advice) String() string {
 	switch a {
-	case Huge:
+	case AdviseHuge:
 		return "huge"
-	case NoHuge:
+	case AdviseNoHuge:
 		return "nohuge"
 	}
 	return fmt.Sprintf("Advice(%d)", int(a))

@@ -48,7 +48,7 @@ func windowsRole() error {
 	defer m.Close()
 	// Base pages first, and then no advice that would keep huge ones away.
 	r := m.Range()
-	if err := r.Advise(NoHuge); err != nil {
+	if err := r.Advise(AdviseNoHuge); err != nil {
 		return err
 	}
 	b := m.Bytes()
@@ -56,7 +56,7 @@ func windowsRole() error {
 		b[off] = 7
 	}
 	b[3*size] = 7
-	if err := r.Advise(Huge); err != nil {
+	if err := r.Advise(AdviseHuge); err != nil {
 		return err
 	}
 	fmt.Println(Range{r.Start, r.Start + uintptr(4*size)})

@@ -15,8 +15,8 @@ import (
 // called by many goroutines at once.
 type Range struct{ Start, End uintptr }
 
-// Of returns the addresses of the elements of s.
-func Of[E any](s []E) Range {
+// RangeOf returns the addresses of the elements of s.
+func RangeOf[E any](s []E) Range {
 	var e E
 	return OfPointer(unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)) // Safety: only the address is kept.
 }
@@ -72,10 +72,10 @@ func alignment(align int) uintptr {
 	return uintptr(align)
 }
 
-// Advise sets the policy of all base pages that r is part of. For Huge, round
-// outward to [HugeSize] first if the window's other memory is one's own or its
-// owner does not mind, as in the Go heap: a huge page needs the whole window
-// to be advised. Advise does not guarantee them: see [Allowed] and [Range.Residency].
+// Advise sets the policy of all base pages that r is part of. A huge page needs its whole
+// window advised: for [AdviseHuge], round r outward to [HugeSize] if the rest of the window
+// may also be advised, as in the Go heap. Advise does not guarantee huge pages: see
+// [Allowed] and [Range.Residency].
 //
 // A part of r that is not mapped is an error, but the rest is advised.
 func (r Range) Advise(a Advice) error { return r.failed("advise", adviseRange(host, r, a)) }
@@ -90,7 +90,7 @@ func (r Range) Populate() error { return r.failed("populate", populateRange(host
 // whole windows in r, since releasing a part of a huge page splits it, and the other
 // part is then mapped by base pages: so it may be less than r, even 0. See [ReleaseOptions.Split].
 //
-// DontNeed and Free destroy what the memory holds. Never use them on memory that
+// ReleaseDontNeed and ReleaseFree destroy what the memory holds. Never use them on memory that
 // other goroutines use, nor on memory of the Go heap: if it can hold pointers, the GC
 // may free what is in use, even if the memory was cleared before.
 func (r Range) Release(how Release, o *ReleaseOptions) (int, error) {

@@ -40,11 +40,11 @@ func FuzzRangeRounding(f *testing.F) {
 
 func TestOf(t *testing.T) {
 	s := make([]uint64, 10, 20)
-	r := Of(s)
+	r := RangeOf(s)
 	if r.Start != uintptr(unsafe.Pointer(&s[0])) || r.Len() != 80 {
-		t.Errorf("Of is %v", r)
+		t.Errorf("RangeOf is %v", r)
 	}
-	if Of(s[:0]).Len() != 0 || Of[int](nil).Len() != 0 || Of(make([]struct{}, 5)).Len() != 0 {
+	if RangeOf(s[:0]).Len() != 0 || RangeOf[int](nil).Len() != 0 || RangeOf(make([]struct{}, 5)).Len() != 0 {
 		t.Error("an empty slice has addresses")
 	}
 	if r := OfPointer(unsafe.Pointer(&s[0]), 3); r.Start != uintptr(unsafe.Pointer(&s[0])) || r.Len() != 3 {
@@ -66,7 +66,7 @@ func TestAlignmentMustBeAPowerOfTwo(t *testing.T) {
 }
 
 func TestZeroValues(t *testing.T) {
-	if Kind(0) != Base || Commit(0) != Lazy || Release(0) != DontNeed || Advice(0) != Huge {
+	if Kind(0) != Base || Commit(0) != Lazy || Release(0) != ReleaseDontNeed || Advice(0) != AdviseHuge {
 		t.Error("the defaults changed")
 	}
 	if (Residency{}).Coverage() != 0 || (Window{}).Density() != 0 {
@@ -75,8 +75,8 @@ func TestZeroValues(t *testing.T) {
 	for got, want := range map[string]string{
 		Base.String(): "base", THP.String(): "thp", HugeTLB.String(): "hugetlb", Kind(9).String(): "Kind(9)",
 		Lazy.String(): "lazy", Touch.String(): "touch", Populate.String(): "populate", Ahead.String(): "ahead", Commit(9).String(): "Commit(9)",
-		DontNeed.String(): "dontneed", Free.String(): "free", Cold.String(): "cold", PageOut.String(): "pageout",
-		Huge.String(): "huge", NoHuge.String(): "nohuge",
+		ReleaseDontNeed.String(): "dontneed", ReleaseFree.String(): "free", ReleaseCold.String(): "cold", ReleasePageOut.String(): "pageout",
+		AdviseHuge.String(): "huge", AdviseNoHuge.String(): "nohuge",
 	} {
 		if got != want {
 			t.Errorf("String is %q, want %q", got, want)

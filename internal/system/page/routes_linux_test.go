@@ -150,13 +150,13 @@ func routesOnMixedPages(t testing.TB) {
 	base := func(window, bytes int) {
 		t.Helper()
 		own := Range{r.Start + uintptr(window*size), r.Start + uintptr((window+1)*size)}
-		if err := own.Advise(NoHuge); err != nil {
+		if err := own.Advise(AdviseNoHuge); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; i < bytes; i += Size() {
 			b[window*size+i] = 1
 		}
-		if err := own.Advise(Huge); err != nil {
+		if err := own.Advise(AdviseHuge); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,7 +164,7 @@ func routesOnMixedPages(t testing.TB) {
 	base(2, size)
 	base(3, 3*Size())
 	b[4*size] = 1
-	if n, err := m.Release(4*size+Size(), Size(), DontNeed, &ReleaseOptions{Split: true}); err != nil || n != Size() {
+	if n, err := m.Release(4*size+Size(), Size(), ReleaseDontNeed, &ReleaseOptions{Split: true}); err != nil || n != Size() {
 		t.Fatal(n, err)
 	}
 	scan, entries := bothRoutes(t, r, 0)
@@ -215,8 +215,8 @@ func routesOnTheGoHeap(t testing.TB) {
 	for i := range slab {
 		slab[i] = 1
 	}
-	scan, _ := bothRoutes(t, Of(slab), 0)
-	if scan.Resident != uint64(Of(slab).Outward(Size()).Len()) {
+	scan, _ := bothRoutes(t, RangeOf(slab), 0)
+	if scan.Resident != uint64(RangeOf(slab).Outward(Size()).Len()) {
 		t.Errorf("residency %+v of %d bytes", scan, len(slab))
 	}
 	runtime.KeepAlive(slab)
@@ -323,10 +323,10 @@ func TestHugeTLB(t *testing.T) {
 	if res, err := m.Residency(&ResidencyOptions{Windows: true}); err != nil || res.Huge != uint64(2*size) || len(res.Windows) != 2 {
 		t.Errorf("residency %+v, %v", res, err)
 	}
-	if _, err := m.Release(0, m.Len(), Free, nil); err == nil {
+	if _, err := m.Release(0, m.Len(), ReleaseFree, nil); err == nil {
 		t.Error("hugetlb pages can be freed lazily")
 	}
-	if n, err := m.Release(0, m.Len(), DontNeed, nil); err == nil && n == m.Len() {
+	if n, err := m.Release(0, m.Len(), ReleaseDontNeed, nil); err == nil && n == m.Len() {
 		if b[size] != 0 {
 			t.Error("not zero after it was released")
 		}

@@ -401,6 +401,27 @@ func interfaces() {
 	fmt.Println(x.(*Node).X) // want `memory of the arena is used after Free`
 }
 
+type title struct{ text string }
+
+func (t *title) String() string { return t.text }
+
+func interfaceValues() {
+	a := arena.NewArena()
+	var s fmt.Stringer = arena.New[title](a)
+	a.Free()
+	s.String() // want `memory of the arena is used after Free`
+}
+
+// What a method of an interface returns is not known to be of the arena.
+func interfaceResults(s fmt.Stringer) {
+	a := arena.NewArena()
+	t := arena.New[title](a)
+	s = t
+	text := s.String()
+	a.Free()
+	fmt.Println(text)
+}
+
 func structs() {
 	a := arena.NewArena()
 	type pair struct{ a, b *Node }

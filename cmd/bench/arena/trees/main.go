@@ -74,7 +74,7 @@ func main() {
 	base := flag.Bool("base", false, "no huge pages (Folio's only)")
 	flag.Parse()
 	if *base {
-		flags.HugePages = arena.WhyHugeOff
+		flags.HugePages = arena.HugeOff
 	}
 	depth, err := strconv.Atoi(flag.Arg(0))
 	if err != nil || depth < minDepth+2 || depth > maxDepth || flag.NArg() != 1 {

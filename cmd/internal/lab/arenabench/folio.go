@@ -10,9 +10,9 @@ import (
 
 func init() {
 	ways["folio"] = func() Allocator { return &folio{} }
-	ways["folio-base"] = func() Allocator { return &folio{arena.Options{HugePages: arena.WhyHugeOff}} }
+	ways["folio-base"] = func() Allocator { return &folio{arena.Options{HugePages: arena.HugeOff}} }
 	ways["folio-keep"] = func() Allocator { return &folio{arena.Options{IdleBytes: math.MaxInt}} }
-	ways["folio-plain"] = func() Allocator { return &folio{arena.Options{HugePages: arena.WhyHugeOff, IdleBytes: math.MaxInt}} }
+	ways["folio-plain"] = func() Allocator { return &folio{arena.Options{HugePages: arena.HugeOff, IdleBytes: math.MaxInt}} }
 }
 
 // folio allocates in Folio's arenas.
