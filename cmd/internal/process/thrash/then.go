@@ -1,0 +1,70 @@
+package thrash
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// A Then is what is done to a program that dies by GC besides saving evidence. The zero value is
+// nothing.
+type Then struct {
+	Term    bool   // send TERM
+	Bytes   uint64 // raise its memory limit by at most so much in all
+	Percent uint64 // or by so many percent of the limit that it had first
+}
+
+// ParseThen reads a Then.
+func ParseThen(text string) (t Then, err error) {
+	size, raise := strings.CutPrefix(text, "raise=")
+	number, share := strings.CutSuffix(size, "%")
+	switch {
+	case text == "term":
+		return Then{Term: true}, nil
+	case raise && share:
+		t.Percent, err = strconv.ParseUint(number, 10, 16)
+	case raise:
+		t.Bytes, err = unit.ParseSize(size)
+	}
+	if err != nil || t == (Then{}) || t.Bytes > math.MaxInt64 {
+		return Then{}, fmt.Errorf("%q: want raise=SIZE such as raise=64MiB, raise=N%% such as raise=10%%, or term", text)
+	}
+	return t, nil
+}
+
+func (t Then) raises() bool { return t.Bytes > 0 || t.Percent > 0 }
+
+// bound is by how much a limit may be raised in all.
+func (t Then) bound(first uint64) uint64 {
+	if t.Percent > 0 {
+		return uint64(float64(first) * float64(t.Percent) / 100)
+	}
+	return t.Bytes
+}
+
+// String is as it was given.
+func (t Then) String() string {
+	switch {
+	case t.Term:
+		return "term"
+	case t.Percent > 0:
+		return fmt.Sprintf("raise=%d%%", t.Percent)
+	}
+	return "raise=" + unit.Exact(t.Bytes)
+}
+
+// does says what it does, after a comma; "" for nothing.
+func (t Then) does() string {
+	switch {
+	case t.Term:
+		return ", then sends TERM"
+	case t.Percent > 0:
+		return fmt.Sprintf(", then raises GOMEMLIMIT by up to %d%%", t.Percent)
+	case t.Bytes > 0:
+		return ", then raises GOMEMLIMIT by up to " + unit.Exact(t.Bytes)
+	}
+	return ""
+}
