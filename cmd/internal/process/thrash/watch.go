@@ -98,10 +98,12 @@ func (w *watched) close() {
 	}
 }
 
-// same reports whether the process that was opened still runs, whatever its program is.
+// same reports whether the process that was opened still runs, whatever its program is. One that
+// is ending has no memory.
 func (w *watched) same() bool {
-	st, err := w.FS.Stat(w.PID)
-	return err == nil && st.StartTime == w.Undo.Started && !st.Zombie()
+	status, err := w.FS.Status(w.PID)
+	st, gone := w.FS.Stat(w.PID)
+	return err == nil && gone == nil && status.VmRSS != nil && st.StartTime == w.Undo.Started && !st.Zombie()
 }
 
 // say says a line.
@@ -120,7 +122,7 @@ func (w *watched) look(ctx context.Context, now time.Time) (ended bool, err erro
 	case errors.Is(err, goruntime.ErrInconsistent):
 		return false, nil // it changed while it was read: the next reading may do
 	case errors.Is(err, goruntime.ErrGone) && w.same():
-		return true, w.sayOf(" began another program: the watch ends there")
+		return true, w.sayOf(" began another program: readings end there")
 	case errors.Is(err, goruntime.ErrGone):
 		return true, w.sayOf(" has ended")
 	case err != nil:

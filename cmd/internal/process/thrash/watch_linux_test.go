@@ -17,6 +17,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 var tight = "GOMEMLIMIT=" + strconv.Itoa(liveHeap)
@@ -207,7 +208,7 @@ func TestWatch(t *testing.T) {
 	o := g.options(t, Then{Term: true})
 	all := []*livegc.Process{a.opened(t), b.opened(t)}
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
+	done := make(chan error, 1)
 	go func() { done <- Watch(ctx, all, o) }()
 	if got := a.ask(""); got != "term" {
 		t.Errorf("it says %q", got)
@@ -215,12 +216,8 @@ func TestWatch(t *testing.T) {
 	_ = a.cmd.Wait()
 	said := func(text string) {
 		t.Helper()
-		for !strings.Contains(g.errs.String(), text) {
-			select {
-			case err := <-done:
-				t.Fatalf("it has ended: %v; %s", err, g.errs.String())
-			case <-time.After(time.Millisecond):
-			}
+		if !testenv.Within(func() bool { return strings.Contains(g.errs.String(), text) }) {
+			t.Fatalf("%q is not said: %s", text, g.errs.String())
 		}
 	}
 	said(fmt.Sprintf("process %d (%s): GOGC=5 (environment), GOMEMLIMIT=32MiB (environment)\n", all[1].PID, all[1].Name))
