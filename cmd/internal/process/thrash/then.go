@@ -35,6 +35,28 @@ func ParseThen(text string) (t Then, err error) {
 	return t, nil
 }
 
+// ParseFlags reads --then, and checks what may be given with --watch.
+func ParseFlags(watch bool, then string, given func(flag string) bool) (Then, error) {
+	for _, flag := range []string{"then", "save"} {
+		if !watch && given(flag) {
+			return Then{}, fmt.Errorf("--%s: is for --watch", flag)
+		}
+	}
+	for _, flag := range []string{"gogc", "memlimit", "for"} {
+		if watch && given(flag) {
+			return Then{}, fmt.Errorf("--watch goes with --then and --save only: it changes nothing by itself; give --%s to another folio set", flag)
+		}
+	}
+	if !given("then") {
+		return Then{}, nil
+	}
+	t, err := ParseThen(then)
+	if err != nil {
+		return t, fmt.Errorf("--then: %w", err)
+	}
+	return t, nil
+}
+
 func (t Then) raises() bool { return t.Bytes > 0 || t.Percent > 0 }
 
 // bound is by how much a limit may be raised in all.
