@@ -13,7 +13,8 @@ const (
 	// busy is what the GC must take of one CPU at least. A program that rests at its limit has no
 	// room either, and no need of it.
 	busy = 0.1
-	// fewest is how many readings there must be: some may come late.
+	// fewest is how many readings there must be, and how many cycles must end between them: the goal
+	// moves within a cycle. A large heap takes long for that.
 	fewest = 10
 )
 
@@ -28,6 +29,7 @@ type judge struct {
 	Times
 	since    time.Time     // of the first reading with too low a GOGC of those up to now; zero for none
 	readings int           // since then, that one included
+	cycles   uint32        // that had ended then, without those of runtime.GC
 	gc       time.Duration // the CPU time of the GC then
 	told     bool          // it was true
 }
@@ -42,6 +44,9 @@ func low(g *goruntime.GC) (percent float64, low bool) {
 // gcTime is the CPU time of the GC until now.
 func gcTime(g *goruntime.GC) time.Duration { return g.CPU.Total() + g.Unfinished.Total() }
 
+// cycles is how many GC cycles ended but for those that the program called for.
+func cycles(g *goruntime.GC) uint32 { return g.Cycles - g.Forced }
+
 // add takes a reading. It is true once for each time in which the GOGC stays too low.
 func (j *judge) add(now time.Time, g *goruntime.GC) bool {
 	if _, low := low(g); !low {
@@ -54,7 +59,7 @@ func (j *judge) add(now time.Time, g *goruntime.GC) bool {
 	}
 	j.readings++
 	lasts := now.Sub(j.since)
-	if j.told || lasts < j.For || j.readings < fewest {
+	if j.told || lasts < j.For || j.readings < fewest || cycles(g)-j.cycles < fewest {
 		return false
 	}
 	if gcTime(g)-j.gc < time.Duration(busy*float64(lasts)) {
@@ -65,7 +70,9 @@ func (j *judge) add(now time.Time, g *goruntime.GC) bool {
 	return true
 }
 
-func (j *judge) begin(now time.Time, g *goruntime.GC) { j.since, j.readings, j.gc = now, 1, gcTime(g) }
+func (j *judge) begin(now time.Time, g *goruntime.GC) {
+	*j = judge{Times: j.Times, since: now, readings: 1, cycles: cycles(g), gc: gcTime(g)}
+}
 
 // reset has the next reading be the first.
 func (j *judge) reset() { *j = judge{Times: j.Times} }

@@ -7,9 +7,10 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
 
-// reading is one of a process whose GC took so much CPU time.
+// reading is one of a process whose GC took so much CPU time, a cycle ten milliseconds.
 func reading(gogc int32, limited bool, percent uint64, gc time.Duration) *goruntime.GC {
 	g := &goruntime.GC{Percent: gogc, Live: 1000, Goal: 1000 + 10*percent, Pace: goruntime.Pace{Limited: limited, Base: 1000}}
+	g.Cycles = uint32(gc / (10 * time.Millisecond))
 	g.CPU.Dedicated, g.Unfinished.Assist = gc/2, gc-gc/2
 	return g
 }
@@ -18,6 +19,13 @@ func reading(gogc int32, limited bool, percent uint64, gc time.Duration) *gorunt
 // works. It is said once, and again only after it was better.
 func TestJudge(t *testing.T) {
 	const every = time.Second
+	slow := func(forced int) func(i int) *goruntime.GC {
+		return func(i int) *goruntime.GC {
+			g := reading(100, true, 5, time.Duration(i)*every)
+			g.Cycles, g.Forced = uint32(i/5+i*forced), uint32(i*forced)
+			return g
+		}
+	}
 	steady := func(gogc int32, limited bool, percent uint64, load float64) func(i int) *goruntime.GC {
 		return func(i int) *goruntime.GC {
 			return reading(gogc, limited, percent, time.Duration(float64(i)*load*float64(every)))
@@ -45,9 +53,11 @@ func TestJudge(t *testing.T) {
 		{"room", steady(100, true, 10, 0.5), nil},
 		{"it rests", steady(100, true, 0, 0.09), nil},
 		{"it hardly rests", steady(100, true, 0, 0.11), []int{30}},
+		{"long cycles", slow(0), []int{50}},
+		{"long cycles, and some of runtime.GC", slow(3), []int{50}},
 		{"better once", once(29, 10), []int{60}},
 		{"better after it was said", once(50, 200), []int{30, 81}},
-		{"it works again", func(i int) *goruntime.GC { return reading(100, true, 5, time.Duration(max(i-45, 0))*every) }, []int{60}},
+		{"it works again", func(i int) *goruntime.GC { return reading(100, true, 5, time.Duration(max(i-45, 0))*every) }, []int{76}},
 	} {
 		j := judge{Times: DefaultTimes}
 		var got []int

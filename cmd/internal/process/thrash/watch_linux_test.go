@@ -184,6 +184,24 @@ func TestTerm(t *testing.T) {
 	}
 }
 
+// Another program that the process begins is not watched, nor changed.
+func TestExec(t *testing.T) {
+	s := start(t, tight)
+	g := guard(t, s.opened(t), Then{Term: true})
+	if got := s.ask("exec"); got != "ready" {
+		t.Fatal(got)
+	}
+	if ended, err := g.look(t.Context(), time.Now()); !ended || err != nil {
+		t.Error(ended, err)
+	}
+	if text, want := g.errs.String(), fmt.Sprintf("process %d (%s) began another program: readings end there\n", g.PID, g.Name); text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if n := s.memlimit(t); n != liveHeap {
+		t.Errorf("GOMEMLIMIT=%d", n)
+	}
+}
+
 // Nothing is done where GOGC itself is low, whatever the limit is, nor where a limit leaves room.
 func TestNothing(t *testing.T) {
 	for _, env := range [][]string{{"GOGC=5", tight}, {"GOGC=100", "GOMEMLIMIT=1GiB"}, {"GOGC=5"}} {
@@ -233,13 +251,15 @@ func TestWatch(t *testing.T) {
 	if n := b.memlimit(t); n != liveHeap {
 		t.Errorf("GOMEMLIMIT=%d", n)
 	}
+	before := g.errs.String()
 	go func() { done <- Watch(t.Context(), all[1:], o) }()
+	testenv.Eventually(t, "it watches", func() bool { return strings.HasSuffix(g.errs.String()[len(before):], ", then sends TERM\n") })
 	if err := unix.Kill(all[1].PID, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = b.cmd.Wait()
-	if err := <-done; err != nil && !strings.Contains(err.Error(), "has ended") {
-		t.Error(err)
+	if err := <-done; err != nil || !strings.HasSuffix(g.errs.String(), fmt.Sprintf("process %d (%s) has ended\n", all[1].PID, all[1].Name)) {
+		t.Error(err, g.errs.String())
 	}
 	o.Evidence.Save = "/proc/none"
 	if err := Watch(t.Context(), []*livegc.Process{start(t).opened(t)}, o); err == nil || !strings.HasPrefix(err.Error(), "--save: ") {

@@ -51,9 +51,8 @@ func (g *GC) Mapped() uint64 { return g.Held + g.Released }
 
 // A Pace is where a heap goal comes from.
 type Pace struct {
-	Limited  bool   // GOMEMLIMIT decides the goal: it leaves less than GOGC
-	Base     uint64 // what GOGC is a percentage of: Live, stacks and globals
-	LastGoal uint64 // of the heap, when the last cycle ended its marking
+	Limited bool   // GOMEMLIMIT decides the goal: it leaves less than GOGC
+	Base    uint64 // what GOGC is a percentage of: Live, stacks and globals
 }
 
 // EffectivePercent is the GOGC that would give the goal which GOMEMLIMIT gives: by how much the
@@ -64,18 +63,19 @@ type Pace struct {
 // heapGoalInternal. What the heap did grow by between two cycles, which TotalAlloc has, is another
 // figure: a call of runtime.GC ends a cycle early, and in the worst case it is larger. Where the
 // live heap exceeds the limit the goal is Live, so a cycle follows the other, while the GC CPU
-// limiter has goroutines allocate without assists: the heap grows, and nothing lets it.
+// limiter has goroutines allocate without assists: the heap grows, and no goal lets it.
 //
-// memoryLimitHeapGoal counts what is free in spans as non-heap memory, and what was not swept as
-// heap. So its goal is lowest when a heap was swept, and rises as the same memory is allocated
-// again. The larger of it and the last cycle's, which had all of that, is what a cycle lets the
-// heap grow to, whenever it is read.
+// It is exact at the moment of the reading, and moves within a cycle: memoryLimitHeapGoal counts
+// what is free in spans as non-heap memory, and what was not swept as heap, so its goal is lowest
+// when the heap was swept, and rises as the same memory is allocated again. What a cycle leaves is
+// the most of it: take several readings, over several cycles. The goal that the last cycle had
+// (lastHeapGoal) does not help, for it is no less than the live heap of the cycle before, which a
+// busy machine makes larger: what is allocated while the GC marks counts as live.
 func (g *GC) EffectivePercent() (percent float64, limited bool) {
 	if !g.Pace.Limited || g.Pace.Base == 0 {
 		return 0, false
 	}
-	goal := max(g.Goal, g.Pace.LastGoal)
-	return float64(goal-min(goal, g.Live)) / float64(g.Pace.Base) * 100, true
+	return float64(g.Goal-min(g.Goal, g.Live)) / float64(g.Pace.Base) * 100, true
 }
 
 // HasGoal reports whether Goal means anything: with GOGC=off and without GOMEMLIMIT the
@@ -341,7 +341,7 @@ func (r *gcReader) fill(g *GC) {
 	g.Live, g.Allocated, g.HeapInUse, g.HeapEnd = c.get(f.marked), c.get(f.live), c.get(f.inUse), r.work.get(f.heap1)
 	g.Held, g.Free, g.Released, g.TotalAlloc = c.get(f.ready), c.get(f.free), c.get(f.released), c.get(f.allocated)
 	g.Goal, g.Pace.Limited = r.goal()
-	g.Pace.Base, g.Pace.LastGoal = g.Live+c.get(f.stackScan)+c.get(f.globalsScan), c.get(f.before)
+	g.Pace.Base = g.Live + c.get(f.stackScan) + c.get(f.globalsScan)
 	r.cycle(g)
 }
 
