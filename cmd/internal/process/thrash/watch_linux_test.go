@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -63,6 +64,7 @@ func TestEvidence(t *testing.T) {
 func TestRaise(t *testing.T) {
 	s := start(t, tight)
 	g := guard(t, s.opened(t), Then{Bytes: 1 << 20})
+	g.FS = g.contained(t, 1000, 0)
 	g.until(t, ": GOMEMLIMIT=32MiB -> 33MiB\n") // which is too little
 	g.until(t, ": GOMEMLIMIT=33MiB is not raised again: it was by 1MiB (--then raise=1MiB)\n")
 	if n := s.memlimit(t); n != liveHeap+1<<20 {
@@ -84,7 +86,7 @@ func TestRaise(t *testing.T) {
 func TestRaiseHelps(t *testing.T) {
 	s := start(t, tight)
 	g := guard(t, s.opened(t), Then{Percent: 300})
-	g.FS = contained(t, s.cmd.Process.Pid, 1000, 0)
+	g.FS = g.contained(t, 1000, 0)
 	other := s.opened(t)
 	if err := other.Hold(); err != nil {
 		t.Fatal(err)
@@ -108,16 +110,20 @@ func TestRaiseHelps(t *testing.T) {
 	}
 }
 
-// contained makes a system in which a process is in a cgroup, with a limit and what is charged of it
-// besides the process, in MiB.
-func contained(t *testing.T, pid, limit, outside int) procmem.FS {
+// contained makes a system in which the process is in a cgroup, with a limit and what is charged to it
+// outside the runtime, in MiB.
+func (g *guarded) contained(t *testing.T, limit, outside int) procmem.FS {
 	t.Helper()
-	root := t.TempDir()
+	root, pid := t.TempDir(), g.PID
 	st, err := (procmem.FS{}).Status(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	anon := strconv.FormatUint(*st.RssAnon+uint64(outside)<<20, 10)
+	heap, err := g.Heap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	anon := strconv.FormatUint(memlimit.OfState(pid, "", heap, *st.RssAnon).Resident+uint64(outside)<<20, 10)
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
@@ -145,14 +151,14 @@ func contained(t *testing.T, pid, limit, outside int) procmem.FS {
 func TestRaiseContained(t *testing.T) {
 	s := start(t, tight)
 	g := guard(t, s.opened(t), Then{Bytes: 1 << 30})
-	g.FS = contained(t, s.cmd.Process.Pid, 400, 300) // less a margin of 20 MiB
+	g.FS = g.contained(t, 400, 300) // less a margin of 20 MiB
 	g.until(t, " -> ")
 	n := s.memlimit(t)
 	// What is counted of the runtime and not in its memory yet makes a small difference.
 	if n <= liveHeap || n > 80<<20 || n&(1<<20-1) != 0 || !strings.Contains(g.errs.String(), fmt.Sprintf(": GOMEMLIMIT=32MiB -> %dMiB\n", n>>20)) {
 		t.Fatalf("GOMEMLIMIT=%d now; %s", n, g.errs.String())
 	}
-	g.FS = contained(t, s.cmd.Process.Pid, 400, 370)
+	g.FS = g.contained(t, 400, 370)
 	if _, after, err := g.tryRaise(); err != nil || after != uint64(n) {
 		t.Errorf("%d, %v", after, err)
 	}
