@@ -1,6 +1,7 @@
 package thrash
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -42,10 +43,13 @@ func ParseFlags(watch bool, then string, given func(flag string) bool) (Then, er
 			return Then{}, fmt.Errorf("--%s: is for --watch", flag)
 		}
 	}
-	for _, flag := range []string{"gogc", "memlimit", "for"} {
+	for _, flag := range []string{"gogc", "memlimit"} {
 		if watch && given(flag) {
-			return Then{}, fmt.Errorf("--watch goes with --then and --save only: it changes nothing by itself; give --%s to another folio set", flag)
+			return Then{}, fmt.Errorf("--%s with --watch: run folio set --%s first, then folio set --watch", flag, flag)
 		}
+	}
+	if watch && given("for") {
+		return Then{}, errors.New("--for with --watch: it lasts until the process ends, or ctrl-C; leave --for out")
 	}
 	if !given("then") {
 		return Then{}, nil
