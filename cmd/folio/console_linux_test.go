@@ -319,6 +319,7 @@ func hostileLines(pid, goPID string) []hostileLine {
 		{[]string{"collapse", "--dry-run", goPID}, ""},
 		{[]string{"set", "--gogc", "50", "--for", "1ms", goPID}, `\x1b]0;owned`},
 		{[]string{"set", "--memlimit", evil, goPID}, `x1b]0;owned`},
+		{[]string{"set", "--watch", "--then", evil, goPID}, `x1b]0;owned`},
 		{[]string{"set", "--cgroup", evil}, `\x1b]0;owned`},
 		{[]string{"run", "--attach", goPID, "--duration", "300ms"}, `\x1b[2J`},
 		{[]string{"run", "--attach", goPID, "--duration", "300ms", "--json", "-"}, `\u001b[2J`},

@@ -34,7 +34,7 @@ type node struct {
 	_    [6]uint64
 }
 
-var sink, churned *node
+var sink, churned, crowded *node
 
 // gcprog is a program with as many habits as the tests need. It does what its
 // flags say in the order of the code below.
@@ -51,6 +51,7 @@ func gcprog() {
 		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there, on base pages")
 		churn      = flag.Bool("churn", false, "allocate garbage all the time, after -pidfile")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
+		crowd      = flag.Int("crowd", 0, "hold so many MiB in small pieces, and allocate garbage all the time, after -pidfile")
 		leak       = flag.Bool("leak", false, "after -pidfile, hold a MiB more for each line of input, and print one then")
 		become     = flag.Bool("become", false, "after -pidfile, exec another program at the end of the input")
 		huge       = flag.Int("huge", 0, "wait until so many MiB are on huge pages")
@@ -127,6 +128,16 @@ func gcprog() {
 				if churned = new(node); i%10_000 == 0 {
 					time.Sleep(100 * time.Microsecond)
 				}
+			}
+		}()
+	}
+	if *crowd > 0 {
+		for range *crowd << 20 / 64 {
+			crowded = &node{next: crowded}
+		}
+		go func() {
+			for {
+				churned = new(node)
 			}
 		}()
 	}

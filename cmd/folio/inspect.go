@@ -269,12 +269,17 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, target string) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	return oom.Run(ctx, target, oom.Options{
-		Save: f.save, Redact: f.redact, Stdout: a.stdout, Stderr: a.stderr,
+	return oom.Run(ctx, target, a.evidence(f.save, f.redact))
+}
+
+// evidence says how what is in memory is saved.
+func (a *app) evidence(dir string, redact bool) oom.Options {
+	return oom.Options{
+		Save: dir, Redact: redact, Stdout: a.stdout, Stderr: a.stderr,
 		JSON: func(p *inspect.Process) ([]byte, []string, error) {
 			file := result.NewInspect(version())
 			file.SetProcess(p)
-			file, err := shown(file, f.redact)
+			file, err := shown(file, redact)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -282,13 +287,13 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, target string) er
 			return data, file.Process.Notes, err
 		},
 		Charge: func(c *charge.Charge) ([]byte, error) {
-			file, err := shown(result.NewCharge(version(), c), f.redact)
+			file, err := shown(result.NewCharge(version(), c), redact)
 			if err != nil {
 				return nil, err
 			}
 			return file.JSON()
 		},
-	})
+	}
 }
 
 // showLooked prints a result as it is written.

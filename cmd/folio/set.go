@@ -14,6 +14,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/guard"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/process/thrash"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -21,6 +22,8 @@ type setFlags struct {
 	gogc, memlimit string
 	duration       time.Duration
 	cgroup, name   string
+	watch          bool
+	then, save     string
 	given          *pflag.FlagSet
 }
 
@@ -35,11 +38,15 @@ With --for, the settings are restored when the time is up, on ctrl-C, and if fol
 killed. Otherwise they stay until the program ends. Settings that the program changes
 itself are left alone. GOGC=off needs a memory limit.
 
+With --watch, nothing is changed until GOMEMLIMIT leaves a live heap so little room that the
+GC runs all the time: an effective GOGC below 10 for 30 seconds. Then evidence is saved, as
+inspect --oom does, and --then raises the limit, within that of the container, or sends TERM.
+
 You need the right to ptrace the process: run folio as its user (enough unless
 kernel.yama.ptrace_scope is 1 or more), or with CAP_SYS_PTRACE, for example with sudo.
 
 Exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage; 130 interrupted, settings
-restored.`
+restored. --watch ends with the process, or on ctrl-C, with 0.`
 
 func newSet(a *app) *cobra.Command {
 	f := &setFlags{}
@@ -51,7 +58,8 @@ func newSet(a *app) *cobra.Command {
   folio set --gogc 400 1234
   folio set --gogc off --memlimit 2GiB --for 10m 1234
   folio set --gogc 200 --name server
-  folio set --memlimit 512MiB --cgroup /sys/fs/cgroup/system.slice/orders.service`,
+  folio set --memlimit 512MiB --cgroup /sys/fs/cgroup/system.slice/orders.service
+  folio set --watch --then raise=64MiB --save /var/tmp 1234`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.cgroup == "" && f.name == "" {
 				return onePID(true)(cmd, args)
@@ -70,6 +78,9 @@ func newSet(a *app) *cobra.Command {
 	fs.DurationVar(&f.duration, "for", 0, "restore the settings after this `duration`, or on ctrl-C (default: they stay)")
 	fs.StringVar(&f.cgroup, "cgroup", "", "all Go programs in this cgroup `directory` and below")
 	fs.StringVar(&f.name, "name", "", "all Go programs with this `name`")
+	fs.BoolVar(&f.watch, "watch", false, "save evidence when GOMEMLIMIT makes the GC run all the time; ends with the process,\nor by ctrl-C")
+	fs.StringVar(&f.then, "then", "", "with --watch: `action` to take then: raise=SIZE or raise=N% raises GOMEMLIMIT by at most\nso much in all, term sends TERM (default: none)")
+	fs.StringVar(&f.save, "save", ".", "with --watch: `directory` for evidence")
 	usage.Positive(fs, "for")
 	cmd.AddCommand(&cobra.Command{
 		Use: "guard", Hidden: true,
@@ -81,6 +92,10 @@ func newSet(a *app) *cobra.Command {
 }
 
 func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
+	then, err := thrash.ParseFlags(f.watch, f.then, f.given.Changed)
+	if err != nil {
+		return misuse(err)
+	}
 	c, err := livegc.ParseChange(f.gogc, f.memlimit, f.given.Changed)
 	if f.duration > 0 && c.IsZero() && err == nil {
 		err = fmt.Errorf("--for %v: no setting to change; add --gogc or --memlimit", f.duration)
@@ -101,6 +116,10 @@ func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
 	switch {
 	case err != nil:
 		return err
+	case f.watch:
+		ctx, stop := interruptible(ctx)
+		defer stop()
+		return thrash.Watch(ctx, all, thrash.Options{Times: thrash.DefaultTimes, Then: then, Evidence: a.evidence(f.save, false)})
 	case c.IsZero():
 		return a.showSettings(all)
 	}

@@ -29,6 +29,12 @@ func lock(file *os.File) error {
 	return err
 }
 
+// unlock ends a lock.
+func unlock(file *os.File) error {
+	_, err := unix.FcntlInt(file.Fd(), unix.F_SETFD, unix.FD_CLOEXEC)
+	return errors.Join(err, unix.Flock(int(file.Fd()), unix.LOCK_UN))
+}
+
 // duplicate opens an open file again.
 func duplicate(fd uintptr) (*os.File, error) {
 	n, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)

@@ -256,6 +256,14 @@ func (p *Process) Hold() error {
 	return nil
 }
 
+// Release ends Hold. No process that this one started meanwhile may still run.
+func (p *Process) Release() error {
+	if err := unlock(p.setter.Mem()); err != nil {
+		return p.failed(err)
+	}
+	return nil
+}
+
 // Plan completes Undo with what Apply is about to do.
 func (p *Process) Plan(c Change) error {
 	s, err := p.setter.Settings()

@@ -61,6 +61,8 @@ type Fit struct {
 	// Most is the largest GOMEMLIMIT that fits, where the other runtimes have theirs or an equal
 	// share of what is left; 0 if none helps.
 	Most uint64
+	// Fits is that limit even if it does not help.
+	Fits uint64
 	// Shares is how many runtimes share what is left, this one included.
 	Shares int
 
@@ -106,10 +108,13 @@ func (c Container) Fit(own Runtime, outside uint64, others ...Runtime) Fit {
 			live += o.Live
 		}
 	}
+	f.Fits = min(left, uint64(float64(left)*(float64(own.Live)/float64(max(live, 1)))))
 	if live < left {
 		f.each = (left - live) / uint64(f.Shares)
-		f.Most = whole(own.Live + f.each)
+		f.Fits = own.Live + f.each
+		f.Most = whole(f.Fits)
 	}
+	f.Fits = whole(f.Fits)
 	if f.Most < Least(own) || f.Most < c.Limit/leastPart/uint64(f.Shares) {
 		f.Most = 0
 	}

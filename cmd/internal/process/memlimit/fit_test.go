@@ -38,6 +38,26 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// A limit that does not help can fit all the same: up to what is left, or a share of it.
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		outside, live uint64 // MiB
+		others        []Runtime
+		fits          uint64
+	}{
+		{"a small part of the container", 780, 60, nil, 170},
+		{"less than the live heap", 780, 200, nil, 170},
+		{"nothing left", 960, 60, nil, 0},
+		{"shared, less than both live heaps", 700, 200, []Runtime{{PID: 7, Live: 50 * mib}}, 200},
+	} {
+		f := Container{Limit: 1000 * mib, Fixed: new(c.outside * mib)}.Fit(Runtime{Live: c.live * mib, Needs: c.live * mib}, 0, c.others...)
+		if f.Fits != c.fits*mib || f.Most != 0 {
+			t.Errorf("%s: %d MiB fit, at most %d", c.name, f.Fits/mib, f.Most/mib)
+		}
+	}
+}
+
 // What fits never comes to more than the container with all that is outside and the margin, nor
 // does a program with this limit break it.
 func TestFitProperty(t *testing.T) {
@@ -60,6 +80,9 @@ func TestFitProperty(t *testing.T) {
 		}
 		if f.Most > 0 && f.Most+f.Outside+f.Margin > c.Limit {
 			t.Errorf("%d do not fit: %+v", f.Most, f)
+		}
+		if f.Most > 0 && f.Fits != f.Most || f.Fits > 0 && f.Fits+f.Outside+f.Margin > c.Limit {
+			t.Errorf("%d fit, at most %d: %+v", f.Fits, f.Most, f)
 		}
 		if len(others) == 0 && f.Most > 0 && f.Breaks(f.Most) {
 			t.Errorf("what is advised breaks: %+v", f)

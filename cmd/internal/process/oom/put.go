@@ -74,7 +74,7 @@ func (c *savedFiles) whats() (out []string) {
 // list writes what is in the save. Without it the watcher was killed before it had saved all.
 func (c *savedFiles) list() {
 	var b bytes.Buffer
-	fmt.Fprintln(&b, "whole, and how long after the shortage was seen:")
+	fmt.Fprintln(&b, "whole, and how long after the cause was seen:")
 	for _, f := range c.done {
 		fmt.Fprintf(&b, "  %s  %s\n", f.name, unit.Duration(f.after))
 	}

@@ -84,7 +84,7 @@ func (o *watcher) save(ctx context.Context, e shortage.Event) error {
 	from := time.Now()
 	dir, lock, err := o.newSave(e.At)
 	if err != nil { // such as a full disk: it may not stay so
-		return o.Stderr.Line("%s: not saved: %v", causeText(e), err)
+		return o.Stderr.Line("%s: not saved: %v", o.cause(e), err)
 	}
 	if lock != nil {
 		defer lock.Close()
@@ -94,12 +94,12 @@ func (o *watcher) save(ctx context.Context, e shortage.Event) error {
 	took := unit.Duration(time.Since(from))
 	if len(saved.done) == 0 {
 		_ = os.Remove(dir) // it is empty
-		err = o.Stderr.Line("%s: nothing was saved in %s", causeText(e), took)
+		err = o.Stderr.Line("%s: nothing was saved in %s", o.cause(e), took)
 	} else {
 		saved.list()
 		o.saves = append(o.saves, kept{dir, len(saved.reasons) == 0})
 		o.forget()
-		err = o.Stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(saved.whats(), ", "), took)
+		err = o.Stderr.Line("%s: saved %s in %s", o.cause(e), strings.Join(saved.whats(), ", "), took)
 	}
 	for _, r := range saved.reasons {
 		err = errors.Join(err, o.Stderr.Line("not saved: %s: %s", strings.Join(saved.failed[r], ", "), r))

@@ -62,6 +62,7 @@ type watcher struct {
 	watch  *shortage.Watch
 	pid    int    // 0: a cgroup is watched
 	group  string // its directory
+	why    string // what is saved for; "" where memory is short
 	opened []*inspect.Watcher
 	saves  []kept // those of this watcher that are left
 }
@@ -320,8 +321,11 @@ func (o *watcher) waterfall(p *inspect.Watcher) (*inspect.Process, error) {
 	return &now, nil
 }
 
-// causeText says why something is saved.
-func causeText(e shortage.Event) string {
+// cause says why something is saved.
+func (o *watcher) cause(e shortage.Event) string {
+	if o.why != "" {
+		return o.why
+	}
 	of := "the limit of "
 	switch {
 	case e.Group == "":
@@ -341,7 +345,7 @@ func causeText(e shortage.Event) string {
 func (o *watcher) summary(w io.Writer, e shortage.Event) error {
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("%s", causeText(e))
+	line("%s", o.cause(e))
 	line("time: %s", e.At.UTC().Format(time.RFC3339Nano))
 	if e.Group != "" && !o.Redact {
 		line("cgroup: %s", console.Line(e.Group))
@@ -349,7 +353,9 @@ func (o *watcher) summary(w io.Writer, e shortage.Event) error {
 	if text := o.charged(e.Group); text != "" {
 		line("%s", text)
 	}
-	line("use: %d bytes; with file cache of %d: %d; limit: %d", e.Use, e.Cache, e.Usage, e.Limit)
+	if e.Limit > 0 {
+		line("use: %d bytes; with file cache of %d: %d; limit: %d", e.Use, e.Cache, e.Usage, e.Limit)
+	}
 	for _, p := range o.opened {
 		rss, stats, err := p.Quick()
 		if err != nil {

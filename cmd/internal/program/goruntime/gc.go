@@ -36,6 +36,7 @@ type GC struct {
 	MemoryLimit int64  // GOMEMLIMIT; math.MaxInt64 is none
 	Live        uint64 // what the last cycle found: /gc/heap/live
 	Goal        uint64 // of the heap: MemStats.NextGC; see HasGoal
+	Pace        Pace   // where Goal comes from
 	Allocated   uint64 // Live with what was allocated since
 	TotalAlloc  uint64 // in all since the start, by spans that are full: MemStats.TotalAlloc
 	HeapEnd     uint64 // objects, with garbage, when all was marked the last time
@@ -47,6 +48,35 @@ type GC struct {
 
 // Mapped is all memory that the runtime has mapped: MemStats.Sys.
 func (g *GC) Mapped() uint64 { return g.Held + g.Released }
+
+// A Pace is where a heap goal comes from.
+type Pace struct {
+	Limited bool   // GOMEMLIMIT decides the goal: it leaves less than GOGC
+	Base    uint64 // what GOGC is a percentage of: Live, stacks and globals
+}
+
+// EffectivePercent is the GOGC that would give the goal which GOMEMLIMIT gives: by how much the
+// heap may grow between two GC cycles, in percent. limited is false where GOGC decides, as with
+// all GOGC of which the limit leaves more.
+//
+// It inverts commit (mgcpacer.go, Go 1.21 to 1.27), goal = Live + Base*GOGC/100, at the goal of
+// heapGoalInternal. What the heap did grow by between two cycles, which TotalAlloc has, is another
+// figure: a call of runtime.GC ends a cycle early, and in the worst case it is larger. Where the
+// live heap exceeds the limit the goal is Live, so a cycle follows the other, while the GC CPU
+// limiter has goroutines allocate without assists: the heap grows, and no goal lets it.
+//
+// It is exact at the moment of the reading, and moves within a cycle: memoryLimitHeapGoal counts
+// what is free in spans as non-heap memory, and what was not swept as heap, so its goal is lowest
+// when the heap was swept, and rises as the same memory is allocated again. What a cycle leaves is
+// the most of it: take several readings, over several cycles. The goal that the last cycle had
+// (lastHeapGoal) does not help, for it is no less than the live heap of the cycle before, which a
+// busy machine makes larger: what is allocated while the GC marks counts as live.
+func (g *GC) EffectivePercent() (percent float64, limited bool) {
+	if !g.Pace.Limited || g.Pace.Base == 0 {
+		return 0, false
+	}
+	return float64(g.Goal-min(g.Goal, g.Live)) / float64(g.Pace.Base) * 100, true
+}
 
 // HasGoal reports whether Goal means anything: with GOGC=off and without GOMEMLIMIT the
 // runtime has a number that no heap comes to.
@@ -135,6 +165,7 @@ type gcFields struct {
 
 	percent, limit, marked, live, inUse, released, free, ready   layout.Field // runtime.gcController
 	allocated, freed, percentGoal, minTrigger, triggered, before layout.Field
+	stackScan, globalsScan                                       layout.Field
 	markAssist, markDedicated, markFractional, markIdle          layout.Field
 
 	number, start, mark, markEnd, end, stopped layout.Field // runtime.work
@@ -163,7 +194,8 @@ func (t *Target) newGCReader() (*gcReader, error) {
 		"heapInUse": &f.inUse, "heapReleased": &f.released, "heapFree": &f.free, "mappedReady": &f.ready,
 		"totalAlloc": &f.allocated, "totalFree": &f.freed, "gcPercentHeapGoal": &f.percentGoal, "sweepDistMinTrigger": &f.minTrigger,
 		"triggered": &f.triggered, "lastHeapGoal": &f.before, "assistTime": &f.markAssist, "dedicatedMarkTime": &f.markDedicated,
-		"fractionalMarkTime": &f.markFractional, "idleMarkTime": &f.markIdle})
+		"fractionalMarkTime": &f.markFractional, "idleMarkTime": &f.markIdle,
+		"lastStackScan": &f.stackScan, "globalsScan": &f.globalsScan})
 	add(&r.work, "workType.", rows{"cycles": &f.number, "tSweepTerm": &f.start, "tMark": &f.mark, "tMarkTerm": &f.markEnd,
 		"tEnd": &f.end, "pauseNS": &f.stopped, "heap0": &f.heap0, "heap1": &f.heap1, "heap2": &f.heap2})
 	// The fields of CPU time have small letters until Go 1.22.
@@ -308,7 +340,8 @@ func (r *gcReader) fill(g *GC) {
 	g.Percent, g.MemoryLimit = int32(c.get(f.percent)), int64(c.get(f.limit))
 	g.Live, g.Allocated, g.HeapInUse, g.HeapEnd = c.get(f.marked), c.get(f.live), c.get(f.inUse), r.work.get(f.heap1)
 	g.Held, g.Free, g.Released, g.TotalAlloc = c.get(f.ready), c.get(f.free), c.get(f.released), c.get(f.allocated)
-	g.Goal = r.goal()
+	g.Goal, g.Pace.Limited = r.goal()
+	g.Pace.Base = g.Live + c.get(f.stackScan) + c.get(f.globalsScan)
 	r.cycle(g)
 }
 
@@ -340,19 +373,19 @@ func (r *gcReader) cycle(g *GC) {
 }
 
 // goal is the heap goal as runtime.(*gcControllerState).heapGoalInternal makes it, in Go 1.21
-// to 1.27.
-func (r *gcReader) goal() uint64 {
+// to 1.27. limited says that it is GOMEMLIMIT's.
+func (r *gcReader) goal() (goal uint64, limited bool) {
 	const runway = 64 << 10
 	f, c := &r.f, &r.controller
-	goal := c.get(f.percentGoal)
-	if limited := r.limitGoal(); limited < goal {
-		return limited
+	goal = c.get(f.percentGoal)
+	if least := r.limitGoal(); least < goal {
+		return least, true
 	}
 	goal = max(goal, c.get(f.minTrigger))
 	if triggered := c.get(f.triggered); triggered != ^uint64(0) {
 		goal = max(goal, triggered+runway)
 	}
-	return goal
+	return goal, false
 }
 
 // limitGoal is memoryLimitHeapGoal: what GOMEMLIMIT leaves for the heap, less some headroom.

@@ -18,7 +18,8 @@ import (
 // said makes of what the program says what is compared with what was read.
 func said(m testenv.Metrics) (g GC) {
 	const cpu = "/cpu/classes/gc/"
-	g = GC{Cycles: uint32(m["NumGC"]), Forced: uint32(m["NumForcedGC"]), PauseTotal: time.Duration(m["PauseTotalNs"]), Live: m["/gc/heap/live"],
+	base := m.Sum("/gc/heap/live", "/gc/scan/stack", "/gc/scan/globals")
+	g = GC{Pace: Pace{Base: base}, Cycles: uint32(m["NumGC"]), Forced: uint32(m["NumForcedGC"]), PauseTotal: time.Duration(m["PauseTotalNs"]), Live: m["/gc/heap/live"],
 		Goal: m["NextGC"], HeapInUse: m["HeapInuse"], TotalAlloc: m["TotalAlloc"], Free: m["HeapIdle"] - m["HeapReleased"], Released: m["HeapReleased"], Held: m["Sys"] - m["HeapReleased"],
 		CPU: GCCPU{Assist: time.Duration(m[cpu+"mark/assist"]), Dedicated: time.Duration(m[cpu+"mark/dedicated"]),
 			Idle: time.Duration(m[cpu+"mark/idle"]), Pause: time.Duration(m[cpu+"pause"])}}
@@ -57,6 +58,7 @@ func compareGC(t *testing.T, target *Target, ask func() testenv.Metrics) (GC, te
 	}
 	have, want := after, said(m)
 	have.Cycle, have.Ended, have.Percent, have.MemoryLimit, have.Allocated, have.HeapEnd = GCCycle{}, 0, 0, 0, 0, 0
+	have.Pace = Pace{Base: have.Pace.Base}
 	if have != want {
 		t.Errorf("read\n%s\nthe program says\n%s\nits pauses are the same: %t", short(have), short(want), have.PauseNs == want.PauseNs && have.PauseEnd == want.PauseEnd)
 	}
@@ -119,8 +121,26 @@ func testGC(t *testing.T, path, mode, cycles string) {
 	}
 	switch {
 	case mode == "limit" && (g.Percent != -1 || g.MemoryLimit != 16<<20), mode == "assist" && (g.Percent != 5 || g.CPU.Assist == 0),
-		mode == "alloc" && (g.Percent != 100 || g.MemoryLimit != math.MaxInt64):
+		mode == "alloc" && (g.Percent != 100 || g.MemoryLimit != math.MaxInt64),
+		g.Pace.Limited != (mode == "limit"):
 		t.Error(short(g))
+	}
+}
+
+// TestEffectivePercent: the GOGC that gives the goal of a limit; where GOGC decides there is none.
+func TestEffectivePercent(t *testing.T) {
+	for _, c := range []struct {
+		goal    uint64
+		limited bool
+		want    float64
+	}{{150, true, 25}, {100, true, 0}, {80, true, 0}, {150, false, 0}} {
+		g := GC{Live: 100, Goal: c.goal, Pace: Pace{Limited: c.limited, Base: 200}}
+		if got, limited := g.EffectivePercent(); got != c.want || limited != c.limited {
+			t.Errorf("%+v: %v, %v", c, got, limited)
+		}
+	}
+	if got, limited := (&GC{Goal: 1, Pace: Pace{Limited: true}}).EffectivePercent(); got != 0 || limited {
+		t.Errorf("of nothing: %v, %v", got, limited)
 	}
 }
 

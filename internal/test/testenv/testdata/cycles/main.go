@@ -23,6 +23,8 @@ var names = []string{
 	"/gc/heap/live:bytes",
 	"/gc/cycles/total:gc-cycles",
 	"/gc/cycles/forced:gc-cycles",
+	"/gc/scan/stack:bytes",
+	"/gc/scan/globals:bytes",
 }
 
 type node struct {
