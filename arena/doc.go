@@ -18,8 +18,9 @@
 //	}
 //
 // It pays for a thousand small objects or more that live and die together, such as what
-// one request decodes, in a program whose GC takes 5% of the CPU time or more. folio
-// suggest names the lines of a program that would gain, or none.
+// one request decodes, in a program whose GC takes 5% of the CPU time or more. The command
+// folio suggest (https://github.com/foliomem/folio) names the lines of a program that would
+// gain, or none.
 //
 // It needs Go 1.26 and works on every system. Huge pages need Linux, and Linux 6.7 for memory
 // that was partly touched before: see [Options].

@@ -4,10 +4,10 @@ package arena
 //
 // Freed slabs are kept for all arenas of the process, up to IdleBytes. Those beyond it, and
 // those that stay idle for a whole GC cycle, are left to the GC like other garbage. They
-// count in RSS until a GC cycle frees them and the runtime returns them to the OS: two or
-// three cycles later, of which an idle program has one every two minutes.
-// debug.FreeOSMemory does it at once. Where the system has transparent huge pages, 1 MiB or
-// more of one type without pointers is returned to the OS at once.
+// count in RSS until a GC cycle frees them and the runtime returns them to the OS: after two
+// or three cycles. An idle program runs one every two minutes; debug.FreeOSMemory returns
+// memory at once. Where the system has transparent huge pages, 1 MiB or more of one type
+// without pointers is returned at once in any case.
 //
 // On Linux with transparent huge pages, slabs of 512 KiB and more (64 KiB and more when
 // arenas hold more than 32 MiB) are put on huge pages before they are touched. If huge pages

@@ -6,7 +6,7 @@ import "github.com/foliomem/folio/arenavet/internal/flow"
 var Append = of(flow.Append, "arenaappend", `check for append to slices of an arena that have no room
 
 The built-in append moves a slice of an arena to the heap once it has no
-room: right, but not what an arena is for. Reported are slices that are
+room: correct, but the arena then saves nothing. Reported are slices that are
 known to be full (MakeSlice with as much length as capacity, Bytes) or too short
 for what is appended, and slices from arena.Append.
 

@@ -16,5 +16,5 @@ Freeing an arena twice panics.
 	}
 	a.Free()
 
-The fix is a deferred Free where the arena is made; of a Free that a deferred one
-repeats, that it goes.`)
+The fix is a deferred Free where the arena is made, or to remove a Free that a
+deferred one repeats.`)

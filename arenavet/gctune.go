@@ -19,7 +19,7 @@ var GCTune = &analysis.Analyzer{
 	Doc: `check for settings of the GC in programs that gctune tunes
 
 Package gctune, and package auto, which starts it, leave a setting alone once the
-program sets it itself: debug.SetGCPercent ends the tuning of GOGC for good, and
+program sets it itself: debug.SetGCPercent ends the tuning of GOGC, and
 debug.SetMemoryLimit that of the limit. Reported are such calls in a function
 that also calls gctune.Start and does not stop the tuner, or only in the end by
 defer, and in files that import folio/auto.

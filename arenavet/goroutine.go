@@ -7,8 +7,8 @@ var Goroutine = of(flow.Goroutine, "arenagoroutine", `check for arenas that seve
 
 An arena is for one goroutine at a time. Reported are goroutines that allocate
 from an arena that others allocate from at the same time: those that the same
-loop starts, and the function that starts them unless it waits. A mutex or
-another way of waiting in the goroutine makes this analyzer trust it.
+loop starts, and the function that starts them unless it waits. Goroutines
+that lock a mutex, or wait in another way, are not reported.
 
 	for range 4 {
 		wg.Go(func() { arena.New[Node](a) }) // the goroutines all allocate from one arena

@@ -8,9 +8,9 @@
 //	}
 //	defer tuner.Stop() // does nothing if Start failed
 //
-// A program whose GC takes less than 2% of its CPU time is left alone. Where GC
-// takes more, the heap may grow: until GC takes 1%, until the budget is used, until a
-// comparison of both settings shows that more memory saves nothing, or, without a
+// A program whose GC takes less than 2% of its CPU time is left alone. Where GC takes
+// more, the heap may grow: until GC takes 1%, until the budget is used, until CPU time
+// measured with more and with less memory shows that more saves nothing, or, without a
 // memory limit, until more memory is worth more than the CPU time that it saves
 // ([Options.MemoryPerCPU]). If memory is limited and the program leaves much of its
 // CPUs idle, as servers do, these shares are 0.5% and 0.25%, for the tail of its latency
