@@ -31,8 +31,8 @@ Each check looks for one known hazard: huge pages that are off, that stall, or
 that re-populate released memory; reserved memory that is not used; swap; a
 container limit that the Go runtime does not know; GC cycles one after another
 for a tiny heap. Findings are printed with what was read, what it means, how to
-fix it, and where to read on, the worst first. What could not be checked is
-listed with the reason. Nothing is changed.
+fix it, and where to read on, the worst first. --full lists what could not be
+checked, with the reason. Nothing is changed.
 
 Without a PID the machine is checked, and the container that folio is in; with
 one, the container of that process, and the process. A process of another user
