@@ -308,7 +308,7 @@ func (a *app) showSearch(ctx context.Context, s *session, f *tuneFlags, res *tun
 		err = res.Nothing()
 		s.file.Complete = false
 	}
-	err = errors.Join(err, textErr)
+	err = errors.Join(err, textErr, res.NoGo())
 	if res.Interrupted {
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
