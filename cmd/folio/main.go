@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/console"
 )
@@ -64,14 +65,16 @@ func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.W
 	return errors.Join(err, a.stdout.Flush())
 }
 
-// exit prints an error in one line and returns the exit code for it. An exit
+// exit prints an error, in one line unless it goes to a terminal, and returns the exit code for it. An exit
 // code that comes with errors does not hide them.
 func exit(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if text := message(err); text != "" {
-		_ = console.New(stderr).Line("folio: %s", text)
+		for _, l := range usage.Message(text, result.ShellLine(os.Args[1:]), pictureWidth(stderr)) {
+			_ = console.New(stderr).Line("%s", l)
+		}
 	}
 	var code exitCode
 	if errors.As(err, &code) {
