@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -73,21 +73,9 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 // width returns how many columns text for standard output may have.
-func (a *app) width() int { return widthOf(a.stdout) }
-
-// pictureWidth returns how many columns a picture in text for w may have, 0 where
-// that is not known: for a file it is always the same.
-func pictureWidth(w io.Writer) int {
-	if f, ok := terminal(w); ok {
-		return terminalWidth(f)
-	}
-	return 0
-}
-
-// widthOf returns how many columns text for w may have.
-func widthOf(w io.Writer) int {
-	if f, ok := terminal(w); ok {
-		return min(terminalWidth(f), 120) // longer lines are hard to read
+func (a *app) width() int {
+	if n := terminal.Columns(a.stdout); n > 0 {
+		return min(n, 120) // longer lines are hard to read
 	}
 	return 80
 }

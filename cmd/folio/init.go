@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/result/project"
 )
 
@@ -79,7 +80,7 @@ func (a *app) init(f *initFlags, dir string) (err error) {
 		return err
 	}
 	return p.Apply(a.stdout, func(question string) (yes, asked bool) {
-		if f.yes || a.stdin == nil || !isTerminal(a.stdin) {
+		if f.yes || a.stdin == nil || !terminal.Is(a.stdin) {
 			return f.yes, f.yes
 		}
 		_, _ = a.stdout.Write([]byte(question + " [y/N] "))

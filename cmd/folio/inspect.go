@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
@@ -193,7 +194,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	f.width = pictureWidth(a.stdout)
+	f.width = terminal.Columns(a.stdout)
 	s := inspect.New()
 	if pid != 0 && (f.watch > 0 || f.duration > 0) {
 		return a.watchProcess(ctx, f, s.Watch(pid, inspect.Options{MinDensity: f.density, Bloat: true}), out)
@@ -313,7 +314,7 @@ func (a *app) showLook(out output.List, file looked, text []byte, again, first b
 		return err
 	}
 	if again {
-		if _, watched := terminal(a.stdout); watched && os.Getenv("TERM") != "dumb" {
+		if _, watched := terminal.Of(a.stdout); watched && os.Getenv("TERM") != "dumb" {
 			if err := a.stdout.ClearScreen(); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -72,7 +73,7 @@ func exit(stderr io.Writer, err error) int {
 		return exitOK
 	}
 	if text := message(err); text != "" {
-		for _, l := range usage.Message(text, result.ShellLine(os.Args[1:]), pictureWidth(stderr)) {
+		for _, l := range usage.Message(text, result.ShellLine(os.Args[1:]), terminal.Columns(stderr)) {
 			_ = console.New(stderr).Line("%s", l)
 		}
 	}
