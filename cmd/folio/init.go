@@ -18,8 +18,8 @@ type initFlags struct {
 
 const initLong = `Make a setting permanent in the files of a project.
 
-  package.json   folio-exec before the Go programs that scripts start, such as tsc of
-                 TypeScript 7 and esbuild, and @foliomem/folio in devDependencies
+  package.json   folio-exec before the Go programs that scripts start, such as
+                 tsc of TypeScript 7, and @foliomem/folio in devDependencies
   Dockerfile     ENTRYPOINT or CMD of the last stage (exec form)
   *.service      ExecStart, in a drop-in NAME.service.d/folio.conf
   .folio.env     GOGC and GOMEMLIMIT for CI, in projects with a CI configuration
