@@ -280,7 +280,7 @@ func TestRunInterruptedBeforeReady(t *testing.T) {
 			c.awaitRuns(1)
 			c.signal(sig)
 			c.end(130)
-			if got := c.stderr.String(); !strings.Contains(strings.Join(strings.Fields(got), " "), ": the run was interrupted before the server answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
+			if got := c.stderr.String(); !strings.Contains(strings.Join(strings.Fields(got), " "), "Interrupted: The run was interrupted before the server answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
 				t.Errorf("%s, %v: standard error %q", load, sig, got)
 			}
 		}

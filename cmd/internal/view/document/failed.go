@@ -31,8 +31,8 @@ func (s *Section) failed(why string, next ...Step) {
 func (s *Section) interrupted(last *result.Sample) {
 	a := Answer{Bad: true, Goal: formatf("Interrupted after %s", unit.ElapsedSeconds(last.Wall)), Text: "Figures until then."}
 	switch {
-	case strings.HasPrefix(last.Failure, "interrupted "): // of a server: its figures are of the load
-		a.Goal = upper(last.Failure)
+	case strings.HasPrefix(last.Failure, "interrupted "): // of a server, before or under load
+		a.Goal, a.Text = "Interrupted", formatf("The run was %s.", last.Failure)
 	case last.Signal == "":
 		a.Text = formatf("Figures until then; the program ended with %s.", last.Failure)
 	}
