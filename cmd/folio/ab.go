@@ -59,7 +59,7 @@ func newAB(a *app) *cobra.Command {
 		Long:  abLong,
 		Example: `  folio ab -- ./old args -- ./new args
   folio ab -- ./prog args -- GOGC=800 ./prog args
-  folio ab --ready http://127.0.0.1:8080/ --rate 500 --metric p99 -- ./server -- GOGC=400 ./server
+  folio ab --ready http://127.0.0.1:8080/ --rate 500 -- ./server -- GOGC=400 ./server
   folio ab --rev HEAD,. -- go test -bench Insert ./pkg
   folio ab --rev main,HEAD --fail-if 'wall>+3%' --fail-if 'peak_rss>+10%' ./cmd/prog -- args`,
 		Args: cobra.ArbitraryArgs,

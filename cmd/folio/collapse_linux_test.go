@@ -168,7 +168,7 @@ func TestCollapseUnprivileged(t *testing.T) {
 		want string
 	}{
 		{[]string{"collapse", pid}, "CAP_SYS_PTRACE"},
-		{[]string{"run", "--thp", "collapse", "--", self}, "--thp collapse: needs CAP_SYS_NICE"},
+		{[]string{"run", "--thp", "collapse", "--", self}, "--thp collapse: operation not permitted: needs CAP_SYS_NICE"},
 	} {
 		stdout, stderr, code := asNobody(t, c.args...)
 		if code != exitFailure || stdout != "" || strings.Count(stderr, "\n") != 1 ||

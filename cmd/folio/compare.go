@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
 	"github.com/foliomem/folio/cmd/internal/view/document"
@@ -97,7 +98,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		return err
 	}
 	if !f.pages.given() {
-		return text.Render(a.stdout, document.NewComparison(c), text.Options{Width: pictureWidth(a.stdout)})
+		return text.Render(a.stdout, document.NewComparison(c), text.Options{Width: terminal.Columns(a.stdout)})
 	}
 	if len(results) == len(sets) {
 		return a.writePages(&f.pages, document.NewOf(opts, results...))

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -31,8 +31,8 @@ Each check looks for one known hazard: huge pages that are off, that stall, or
 that re-populate released memory; reserved memory that is not used; swap; a
 container limit that the Go runtime does not know; GC cycles one after another
 for a tiny heap. Findings are printed with what was read, what it means, how to
-fix it, and where to read on, the worst first. What could not be checked is
-listed with the reason. Nothing is changed.
+fix it, and where to read on, the worst first. --full lists what could not be
+checked, with the reason. Nothing is changed.
 
 Without a PID the machine is checked, and the container that folio is in; with
 one, the container of that process, and the process. A process of another user
@@ -73,21 +73,9 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 // width returns how many columns text for standard output may have.
-func (a *app) width() int { return widthOf(a.stdout) }
-
-// pictureWidth returns how many columns a picture in text for w may have, 0 where
-// that is not known: for a file it is always the same.
-func pictureWidth(w io.Writer) int {
-	if f, ok := terminal(w); ok {
-		return terminalWidth(f)
-	}
-	return 0
-}
-
-// widthOf returns how many columns text for w may have.
-func widthOf(w io.Writer) int {
-	if f, ok := terminal(w); ok {
-		return min(terminalWidth(f), 120) // longer lines are hard to read
+func (a *app) width() int {
+	if n := terminal.Columns(a.stdout); n > 0 {
+		return min(n, 120) // longer lines are hard to read
 	}
 	return 80
 }

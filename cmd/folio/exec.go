@@ -31,7 +31,7 @@ and descriptors are the command's own. It needs Linux 5.9.
 A program that cannot be changed (not Go, an older Go, setuid, ptrace denied) runs as
 it is, and one line on standard error says why; --strict fails instead. ` + execSwitch + `=off
 in the environment turns folio exec off: the program runs as if folio were not there.
-See docs/exec.md.
+See https://github.com/foliomem/folio/blob/main/docs/exec.md
 
 Exit codes: those of the program; 126 if it cannot be executed, or with --strict not
 changed; 127 if it is not found; 2 for wrong use.`

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/result/project"
 )
 
@@ -17,8 +18,8 @@ type initFlags struct {
 
 const initLong = `Make a setting permanent in the files of a project.
 
-  package.json   folio-exec before the Go programs that scripts start, such as tsc of
-                 TypeScript 7 and esbuild, and @foliomem/folio in devDependencies
+  package.json   folio-exec before the Go programs that scripts start, such as
+                 tsc of TypeScript 7, and @foliomem/folio in devDependencies
   Dockerfile     ENTRYPOINT or CMD of the last stage (exec form)
   *.service      ExecStart, in a drop-in NAME.service.d/folio.conf
   .folio.env     GOGC and GOMEMLIMIT for CI, in projects with a CI configuration
@@ -79,7 +80,7 @@ func (a *app) init(f *initFlags, dir string) (err error) {
 		return err
 	}
 	return p.Apply(a.stdout, func(question string) (yes, asked bool) {
-		if f.yes || a.stdin == nil || !isTerminal(a.stdin) {
+		if f.yes || a.stdin == nil || !terminal.Is(a.stdin) {
 			return f.yes, f.yes
 		}
 		_, _ = a.stdout.Write([]byte(question + " [y/N] "))

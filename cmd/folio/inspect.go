@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
@@ -42,29 +43,22 @@ type inspectFlags struct {
 	goroutines bool
 }
 
-const inspectLong = `Show what processes have in memory, and what huge pages would give them.
+const inspectLong = `Show the memory of a running process, and what huge pages would gain.
 
-Without an id: the processes with the most to gain, which is what lies in dense windows and
-is not on huge pages yet. A window is the aligned range of one huge page; it is dense if at
-least --min-density of it is in memory.
-
-With an id: its memory in parts that add up to RSS, from the live heap of a Go program to
-mapped files; how much of it is on huge pages, page faults, and what is in their way. With
---watch the same on the whole terminal (q ends it, p holds it), elsewhere a line for each
-reading; with --duration what it had over time.
+folio inspect PID shows it in parts that add up to RSS, from the live heap of a Go program
+to mapped files; how much of it is on huge pages, page faults, and what is in their way.
+Without a PID: the processes with the most to gain, which is memory in dense windows that is
+not on huge pages yet. A window is the aligned range of one huge page, dense if at least
+--min-density of it is in memory.
 
 --heap, --diff and --goroutines read the profile of the Go runtime from outside: which lines
 keep how many bytes, the growth since an earlier profile, how many goroutines wait where.
-
---oom waits until the memory of a process or cgroup is nearly used up, and saves where it is
-before the kernel kills, in a directory of its own in that of --save.
-
---cgroup shows what a cgroup (its directory, its name or a process in it) is charged for, in
-parts that add up to it, whether each comes back under pressure, and what is in RSS and not
-charged.
+--cgroup shows what a cgroup is charged for, in parts that add up to it, and what comes back
+under pressure. --oom waits until memory is nearly used up, and saves where it is, in a new
+directory in that of --save, before the kernel kills.
 
 It only reads. Processes of other users need CAP_SYS_PTRACE, as do the parts of a Go heap
-where kernel.yama.ptrace_scope says so. See docs/inspect.md.`
+where kernel.yama.ptrace_scope says so. See https://github.com/foliomem/folio/blob/main/docs/inspect.md`
 
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
@@ -79,10 +73,8 @@ func newInspect(a *app) *cobra.Command {
   folio inspect --heap heap.pprof 1234
   folio inspect --diff heap.pprof 1234
   folio inspect --goroutines 1234
-  folio inspect --cgroup 1234
   folio inspect --cgroup orders.service --html cgroup.html
-  folio inspect --oom --save /var/tmp 1234 &
-  folio inspect --oom /sys/fs/cgroup/system.slice/orders.service`,
+  folio inspect --oom --save /var/tmp 1234 &`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.cgroup != "" && len(args) > 0:
@@ -103,19 +95,23 @@ func newInspect(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s)")
-	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it repeatedly for this `duration` (every 300th of it, or every --watch),\nand show how its memory grew")
+	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s); on a terminal q ends it, p holds it")
+	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it for this `duration`, and show how its memory grew")
 	usage.Positive(fs, "duration")
+	fs.IntVar(&f.rows, "rows", defaultRows, "at most `n` processes, or with --heap, --diff and --goroutines lines; 0 for all")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
 		"minimum `share` of a window in memory for the window to count as gain, 0.5 to 1")
-	fs.IntVar(&f.rows, "rows", defaultRows, "at most `n` processes, or with --heap, --diff and --goroutines lines; 0 for all")
+	usage.Group(fs, "What is read")
 	fs.StringVar(&f.heap, "heap", "", "with a pid: write the heap profile to `file`, for go tool pprof, and list the lines that\nkeep most (- for standard output)")
-	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or in the file that is given instead, with that in\n`file`, and list the lines that have grown")
-	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
-	f.add(fs, "what was read, with --watch - a line for each reading,")
+	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or of a second file, with that in `file`:\nlines that have grown")
+	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and go statement")
+	usage.Group(fs, "Lines of the program")
 	fs.StringVar(&f.cgroup, "cgroup", "", "show what a `cgroup` is charged for, by its directory, its name or the id of a process in it")
 	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is;\nends with the process, or by ctrl-C")
 	fs.StringVar(&f.save, "save", ".", "with --oom: `directory` for what is saved")
+	usage.Group(fs, "Containers and OOM kills")
+	f.add(fs, "what was read, with --watch - a line for each reading,")
+	usage.Group(fs, "Output")
 	return cmd
 }
 
@@ -193,7 +189,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	f.width = pictureWidth(a.stdout)
+	f.width = terminal.Columns(a.stdout)
 	s := inspect.New()
 	if pid != 0 && (f.watch > 0 || f.duration > 0) {
 		return a.watchProcess(ctx, f, s.Watch(pid, inspect.Options{MinDensity: f.density, Bloat: true}), out)
@@ -318,7 +314,7 @@ func (a *app) showLook(out output.List, file looked, text []byte, again, first b
 		return err
 	}
 	if again {
-		if _, watched := terminal(a.stdout); watched && os.Getenv("TERM") != "dumb" {
+		if _, watched := terminal.Of(a.stdout); watched && os.Getenv("TERM") != "dumb" {
 			if err := a.stdout.ClearScreen(); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -278,10 +280,37 @@ func TestRunInterruptedBeforeReady(t *testing.T) {
 			c.awaitRuns(1)
 			c.signal(sig)
 			c.end(130)
-			if got := c.stderr.String(); !strings.Contains(strings.Join(strings.Fields(got), " "), ": the run was interrupted before the server answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
+			if got := c.stderr.String(); !strings.Contains(strings.Join(strings.Fields(got), " "), "Interrupted: The run was interrupted before the server answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
 				t.Errorf("%s, %v: standard error %q", load, sig, got)
 			}
 		}
+	}
+}
+
+// A program that ctrl-C ends has not failed, and its figures are of the time until then.
+func TestRunInterrupted(t *testing.T) {
+	t.Parallel()
+	c := newChild(t, "run", "--json", "f.json", "--", "gcprog", "-touch", "runs", "-sleep", "1h")
+	c.start()
+	c.awaitRuns(1)
+	c.signal(unix.SIGINT)
+	c.end(130)
+	got := c.stderr.String()
+	if !strings.Contains(got, "\nInterrupted after ") || !strings.Contains(got, "s: Figures until then.\n") || strings.Contains(got, "ailed") {
+		t.Errorf("standard error %q", got)
+	}
+	if _, n := c.result("f.json"); n != 1 {
+		t.Errorf("%d samples", n)
+	}
+}
+
+func TestLeaksInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	err := run(ctx, []string{"leaks", strconv.Itoa(sleeper(t, uint32(os.Getuid())))}, nil, &stdout, &stderr)
+	if code := exit(&stderr, err); code != 130 || !strings.Contains(stdout.String(), ", when it was interrupted: ") || stderr.Len() > 0 {
+		t.Errorf("exit code %d, %q, standard error %q", code, &stdout, &stderr)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/lab"
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
@@ -88,7 +89,7 @@ func newLab(a *app) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error {
-			return text.Render(a.stdout, document.Experiments(result.Experiments(lab.ReadMachine())), text.Options{Width: pictureWidth(a.stdout), Full: true})
+			return text.Render(a.stdout, document.Experiments(result.Experiments(lab.ReadMachine())), text.Options{Width: terminal.Columns(a.stdout), Full: true})
 		},
 	}, &cobra.Command{
 		Use: "arm", Hidden: true, DisableFlagParsing: true,

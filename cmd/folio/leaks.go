@@ -68,7 +68,7 @@ func newLeaks(a *app) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged); ctrl-C ends it earlier, with what was read")
+	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged); ctrl-C ends it earlier, with what was read and exit code 130")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
 	usage.Positive(fs, "duration", "interval")
 	f.add(fs, "what grows")
@@ -124,5 +124,8 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	}
 	file := result.NewSites(version(), result.KindLeaks, pid, p.Command, p.GoVersion)
 	file.SetLeaks(r)
-	return finish(a, out, file, f.redact, io.Discard, text.Options{})
+	if err = finish(a, out, file, f.redact, io.Discard, text.Options{}); r.Interrupted {
+		err = errors.Join(err, exitCode(exitInterrupted))
+	}
+	return err
 }

@@ -15,9 +15,13 @@ import (
 	"syscall"
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // Exit codes. A program that is run once passes its own code on instead.
@@ -59,19 +63,22 @@ func realMain() int {
 func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.Writer) error {
 	a := &app{stdin: stdin, stdout: console.New(stdout), stderr: console.New(stderr)}
 	cmd := newRoot(a)
+	usage.Complete(cmd, args, func() []string { return livegc.Offer(procmem.New("")) })
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	return errors.Join(err, a.stdout.Flush())
 }
 
-// exit prints an error in one line and returns the exit code for it. An exit
+// exit prints an error, in one line unless it goes to a terminal, and returns the exit code for it. An exit
 // code that comes with errors does not hide them.
 func exit(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if text := message(err); text != "" {
-		_ = console.New(stderr).Line("folio: %s", text)
+		for _, l := range usage.Message(text, result.ShellLine(os.Args[1:]), terminal.Columns(stderr)) {
+			_ = console.New(stderr).Line("%s", l)
+		}
 	}
 	var code exitCode
 	if errors.As(err, &code) {

@@ -20,11 +20,11 @@ func newPlugin(name, short string) *cobra.Command {
 	program := "folio-" + name
 	return &cobra.Command{
 		Use:   name + " [command] [flags]",
-		Short: short,
+		Short: short + " (" + program + ", installed separately)",
 		Long: fmt.Sprintf(`%s.
 
 folio %s is the program %s, which folio looks for on the PATH and becomes with the
-same arguments. From a clone of Folio: cd cmd/fleet && go install ./cmd/%s. See docs/fleet.md.`, short, name, program, program),
+same arguments. From a clone of Folio: cd cmd/fleet && go install ./cmd/%s. See https://github.com/foliomem/folio/blob/main/docs/fleet.md`, short, name, program, program),
 		Example:            fmt.Sprintf("  folio %s --help", name),
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
+	"github.com/foliomem/folio/cmd/internal/trial/tune"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
 	"github.com/foliomem/folio/cmd/internal/view/output"
 	"github.com/foliomem/folio/internal/system/cgroup"
@@ -386,7 +387,9 @@ func (s *session) write() error {
 // end writes the last version, with the reason of a failure, and closes and removes what was
 // made for the runs.
 func (s *session) end(err error) error {
-	s.file.Error = reason(err)
+	if s.file.Error = reason(err); errors.Is(err, tune.ErrNoGo) {
+		s.file.Error = "" // it is the answer
+	}
 	err = s.write()
 	if s.profile != nil {
 		err = errors.Join(err, s.out.Put("--pprof", s.profile))

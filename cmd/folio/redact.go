@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/output"
@@ -66,7 +67,7 @@ func finish[F result.Kind](a *app, out output.List, file F, redact bool, elsewhe
 
 // show prints a result, as wide as the terminal is.
 func show(w io.Writer, of result.Kind, o text.Options) error {
-	o.Width = cmp.Or(o.Width, pictureWidth(w))
+	o.Width = cmp.Or(o.Width, terminal.Columns(w))
 	return text.Render(w, document.Text(of), o)
 }
 

@@ -19,7 +19,7 @@ import (
 // Help of a command fits into about 60 lines of 100 columns. What it leaves out is in
 // --help-all and in the man page.
 func TestHelpFits(t *testing.T) {
-	const most, widest = 66, 100
+	const most, widest = 66, 96
 	help := func(args ...string) string {
 		var out bytes.Buffer
 		root := newRoot(&app{stdout: console.New(&out), stderr: console.New(io.Discard)})

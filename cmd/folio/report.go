@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
@@ -132,7 +133,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	case f.kubernetes != "":
 		return a.kubernetesPatch(a.stdout, results[0].Program(), target, results[0].Name)
 	case !f.pages.given():
-		return text.Render(a.stdout, document.InTurn(results), text.Options{Width: pictureWidth(a.stdout), Full: f.full, Rows: defaultRows})
+		return text.Render(a.stdout, document.InTurn(results), text.Options{Width: terminal.Columns(a.stdout), Full: f.full, Rows: defaultRows})
 	}
 	return a.writePages(&f.pages, document.New(results...))
 }

@@ -158,7 +158,7 @@ func (f *serverLoad) check(ready string, running bool) (*load.Options, error) {
 	for _, name := range append([]string{"target"}, prefixed(requestNames)...) {
 		ofReady := name == loadPrefix+"insecure" && strings.HasPrefix(ready, "https://")
 		if f.given.Changed(name) && !rate && !ofReady {
-			return nil, fmt.Errorf("--%s goes with --rate: how many requests a second?", name)
+			return nil, fmt.Errorf("--%s goes with --rate: add the requests per second, such as --rate 500", name)
 		}
 	}
 	switch {
@@ -170,11 +170,11 @@ func (f *serverLoad) check(ready string, running bool) (*load.Options, error) {
 	case rate && f.command != "":
 		return nil, errors.New("--rate and --load: give one: --rate is folio's own load")
 	case rate && ready == "":
-		return nil, errors.New("--rate needs --ready: how is it known that the server answers?")
+		return nil, errors.New("--rate needs --ready: add the address at which the server answers, such as --ready http://127.0.0.1:8080/")
 	case ready != "" && f.command == "" && !rate:
-		return nil, errors.New("--ready needs --rate or --load: what puts the server under load?")
+		return nil, errors.New("--ready needs --rate or --load: add the requests per second, such as --rate 500")
 	case f.command != "" && ready == "":
-		return nil, errors.New("--load needs --ready: how is it known that the server answers?")
+		return nil, errors.New("--load needs --ready: add the address at which the server answers, such as --ready http://127.0.0.1:8080/")
 	}
 	if !rate {
 		return nil, nil

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/program/goversion"
 	"github.com/foliomem/folio/internal/base/console"
 )
 
@@ -23,7 +23,7 @@ page faults, TLB misses) and gets it back. It works on programs as they are.
 
   folio run -- ./prog args             what memory management costs this program
   folio tune -- ./prog args            the settings that get it back
-  folio exec --tree -- npx tsc -p .    all Go programs that it starts, on huge pages
+  folio exec --tree -- npx tsc -p .    every Go program under npx, on huge pages
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab --fail-if, or
 late in folio load --strict; 126 the program to measure cannot be executed; 127 it
@@ -84,11 +84,4 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return misusef("%w; to measure a program: folio run -- %s", err, args[0])
 }
 
-// version is what the module system says that this is.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}
+func version() string { return goversion.Version() }

@@ -38,7 +38,7 @@ every Go program that the command starts: --no-gc turns it off.
 
 A server (--ready) is started, put under load (--rate, or --load) and stopped: figures are of
 the time under load, and say what delays the slow requests. --build runs a program that
-folio builds, its heap on huge pages (--thp system turns that off). See docs/run.md.`
+folio builds, its heap on huge pages (--thp system turns that off). See https://github.com/foliomem/folio/blob/main/docs/run.md`
 
 func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
 

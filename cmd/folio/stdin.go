@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 )
 
 // takeInput makes every run read what folio's standard input has. A terminal is not read.
 func (m *measurement) takeInput(ctx context.Context, a *app) (err error) {
 	p := m.program
-	if a.stdin == nil || p.Input != "" || p.Server != nil || isTerminal(a.stdin) {
+	if a.stdin == nil || p.Input != "" || p.Server != nil || terminal.Is(a.stdin) {
 		return nil
 	}
 	m.spool, err = p.TakeInput(ctx, a.stdin, func() {

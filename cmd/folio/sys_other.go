@@ -2,13 +2,6 @@
 
 package main
 
-import (
-	"errors"
-	"os"
-)
-
-func isTerminal(*os.File) bool { return false }
-
-func terminalWidth(*os.File) int { return 80 }
+import "errors"
 
 func become(string, []string) error { return errors.New("needs Linux") }

@@ -51,9 +51,9 @@ rivals run again, at least ten times each, until the answer is conclusive or --b
 spent; all figures are of the final. GOGC is never off without a memory limit.
 
 --build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the
-program is built. Of a server under load the p99 latency is optimized.
+program is built. For a server under load, tune minimizes p99 latency.
 --attach PID searches GOGC and GOMEMLIMIT of a process as it runs, for the least CPU time per
-GiB allocated or what --metric URL#NAME says (--budget: 15m). See docs/tune.md.`
+GiB allocated or what --metric URL#NAME says (--budget: 15m). See https://github.com/foliomem/folio/blob/main/docs/tune.md`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
@@ -80,7 +80,7 @@ func newTune(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`; what exceeds it is dropped")
+	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it are dropped")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+")")
@@ -308,7 +308,7 @@ func (a *app) showSearch(ctx context.Context, s *session, f *tuneFlags, res *tun
 		err = res.Nothing()
 		s.file.Complete = false
 	}
-	err = errors.Join(err, textErr)
+	err = errors.Join(err, textErr, res.NoGo())
 	if res.Interrupted {
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}

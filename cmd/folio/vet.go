@@ -40,8 +40,9 @@ func vetLong() string {
 	b.WriteString(`Find mistakes with arenas before they run: uses of memory after Free, arenas
 that are not freed or freed twice, memory that outlives its arena, and so on.
 It checks code that uses Folio's package arena, Go's experimental one, package
-page and package gctune; other code it passes over quickly. docs/arenavet.md says
-what each analyzer finds, and what it does not see.
+page and package gctune; other code it passes over quickly. What each
+analyzer finds, and what it does not see:
+https://github.com/foliomem/folio/blob/main/docs/arenavet.md
 
 It runs go vet with folio as its tool, so the packages, build flags and flags of
 go vet can be given, and results are cached: -tags, -json, -c=2 for lines of

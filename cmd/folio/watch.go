@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/process/history"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -33,7 +34,7 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 	if w.Every == 0 {
 		w.Every = max(f.duration/300, 100*time.Millisecond)
 	}
-	tty, watched := terminal(a.stdout)
+	tty, watched := terminal.Of(a.stdout)
 	var err error
 	switch {
 	case f.watch > 0 && out.ToStdout():
@@ -131,7 +132,7 @@ func (w *watching) finish() error {
 
 // onScreen shows readings on the whole terminal.
 func (w *watching) onScreen(ctx context.Context, tty *os.File) error {
-	return screen.Run(ctx, tty, isTerminal(os.Stdin), w.Every, func(ctx context.Context, show func(*result.Process)) error {
+	return screen.Run(ctx, tty, terminal.Is(os.Stdin), w.Every, func(ctx context.Context, show func(*result.Process)) error {
 		w.show = func(file *result.Inspect, _ bool) error {
 			show(file.Process)
 			return nil

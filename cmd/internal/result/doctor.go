@@ -1,8 +1,13 @@
 package result
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // A Doctor is a diagnosis as JSON has it.
@@ -62,3 +67,27 @@ func NewDoctor(folio string, f *diagnose.Facts, d diagnose.Diagnosis) *Doctor {
 
 // JSON returns the file's text.
 func (f *Doctor) JSON() ([]byte, error) { return indented(f) }
+
+// NotPermitted says why checks of a process were not permitted, and how they are; "" where all
+// were.
+func (f *Doctor) NotPermitted() string {
+	need, refused, why := 0, 0, ""
+	for _, c := range f.Checks {
+		if c.State != CheckNotChecked || c.Why == nil || f.Process == nil {
+			continue
+		}
+		if before, _, is := strings.Cut(*c.Why, ": needs "); is {
+			need, why = need+1, before[strings.LastIndex(": "+before, ": "):]
+		} else if strings.HasSuffix(*c.Why, procmem.Refuses) {
+			refused++
+		}
+	}
+	switch {
+	case need > 0:
+		return fmt.Sprintf("Not permitted: %s, because process %d%s. As root: sudo folio doctor %[2]d",
+			unit.Plural(need, "check"), f.Process.PID, strings.TrimPrefix(why, "it"))
+	case refused > 0:
+		return fmt.Sprintf("Not permitted: %s: %s.", unit.Plural(refused, "check"), procmem.Refuses)
+	}
+	return ""
+}

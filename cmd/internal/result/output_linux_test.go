@@ -168,6 +168,9 @@ func TestOutputBadPath(t *testing.T) {
 		}
 	}
 	wantNames(t, dir, "loop", "plain")
+	if _, err := result.OpenOutput("--html", "/proc/x.html", nil); err == nil || err.Error() != "--html /proc/x.html: no file can be made in /proc" {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestOutputPermission(t *testing.T) {

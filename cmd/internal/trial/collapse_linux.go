@@ -20,7 +20,7 @@ func MayCollapse() error {
 		return fmt.Errorf("--thp collapse: %w: the kernel shows no size of huge pages: is /sys mounted?", page.ErrNotSupported)
 	}
 	if !procmem.MayNice() {
-		return fmt.Errorf("--thp collapse: %s: %w", procmem.Needs("sys_nice"), unix.EPERM)
+		return fmt.Errorf("--thp collapse: %w: %s", unix.EPERM, procmem.Needs("sys_nice"))
 	}
 	return nil
 }

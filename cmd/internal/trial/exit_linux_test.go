@@ -21,7 +21,7 @@ func TestHowAProgramEnds(t *testing.T) {
 		{"echo good", 0, "", "", "good\n"},
 		{"echo out; echo bad >&2; exit 3", 3, "", "exit code 3", "bad\n"},
 		{"echo out; exit 255", 255, "", "exit code 255", "out\n"},
-		{"kill -KILL $$", -1, "SIGKILL", "killed by SIGKILL (out of memory?)", ""},
+		{"kill -KILL $$", -1, "SIGKILL", "killed by SIGKILL", ""},
 		{"kill -SEGV $$", -1, "SIGSEGV", "killed by SIGSEGV", ""},
 		{"kill -TERM $$", -1, "SIGTERM", "killed by SIGTERM", ""},
 		{"kill -PIPE $$", -1, "SIGPIPE", "killed by SIGPIPE", ""},
@@ -32,7 +32,8 @@ func TestHowAProgramEnds(t *testing.T) {
 		if code := s.ExitCode; (code == nil) != (c.code < 0) || (code != nil && *code != c.code) {
 			t.Errorf("%s: exit code %v, want %d", c.script, code, c.code)
 		}
-		if s.Signal != c.signal || s.Failure != c.failure || s.Tail != c.tail {
+		failure := strings.TrimSuffix(s.Failure, " (out of memory?)") // another process of this machine may have been
+		if s.Signal != c.signal || failure != c.failure || s.Tail != c.tail {
 			t.Errorf("%s: signal %q, failure %q, tail %q", c.script, s.Signal, s.Failure, s.Tail)
 		}
 		if s.OverMemory || s.TimedOut || s.Leftovers != 0 || s.Round != 0 || s.Sequence != 0 {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // fill turns what was collected into the sample.
@@ -104,7 +105,7 @@ func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
 		out.Signal, out.SignalNumber = signalName(ws.Signal()), int(ws.Signal())
 		if out.Failure == "" && !r.stopped {
 			out.Failure = "killed by " + out.Signal
-			if ws.Signal() == unix.SIGKILL && out.counted().OOMKills == nil { // else it is known: nobody was out of memory
+			if ws.Signal() == unix.SIGKILL && out.counted().OOMKills == nil && oomKills(r.p.FS) > r.oomKills { // else nobody was out of memory
 				out.Failure += " (out of memory?)"
 			}
 		}
@@ -115,6 +116,13 @@ func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
 			out.Failure = fmt.Sprintf("exit code %d", code)
 		}
 	}
+}
+
+// oomKills counts the kills of the kernel's OOM killer on this machine, those of cgroups among
+// them; 0 where that is not known.
+func oomKills(fs procmem.FS) uint64 {
+	vm, _ := fs.Vmstat() // unknown counts as none
+	return vm["oom_kill"]
 }
 
 // signalName names a signal; those for real time (34 to 64) have numbers only.

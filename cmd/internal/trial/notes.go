@@ -194,6 +194,8 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 		notes.Add("LATE: no run counts: " + last.Failure)
 	case failed+late == len(samples) && last.FailureKind == FailedInterrupted:
 		notes.Add("the run was " + last.Failure + ": its figures are of the time until then")
+	case failed+late == len(samples) && last.Interrupted:
+		notes.Add("the run was interrupted (" + last.Failure + "): its figures are of the time until then")
 	case failed+late == len(samples):
 		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
 	default:

@@ -125,6 +125,8 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("run %s: command not found: check the name, or give its path", e.Command)
 	case errors.Is(e.Err, exec.ErrDot):
 		return fmt.Sprintf("run %s: it is in the current directory: write ./%s", e.Command, e.Command)
+	case errors.Is(e.Err, os.ErrPermission) && closedDir(e.Command) != "":
+		return fmt.Sprintf("run %s: permission denied: folio's user may not enter %s", e.Command, closedDir(e.Command))
 	case errors.Is(e.Err, os.ErrPermission):
 		return fmt.Sprintf("run %s: permission denied: is it a file that may be executed? (chmod +x)", e.Command)
 	case errors.Is(e.Err, errNoExec):
@@ -137,6 +139,18 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("run %s: no such file", e.Command)
 	}
 	return fmt.Sprintf("run %s: %v", e.Command, e.Err)
+}
+
+// closedDir is the first directory of a path that this process may not enter; "" for none.
+func closedDir(path string) string {
+	for i, c := range path {
+		if dir := path[:i]; c == filepath.Separator && dir != "" {
+			if _, err := os.Stat(dir + "/."); errors.Is(err, os.ErrPermission) {
+				return dir
+			}
+		}
+	}
+	return ""
 }
 
 func (e *StartError) Unwrap() error { return e.Err }

@@ -38,6 +38,7 @@ type running struct {
 	p         *Program
 	req       Request
 	family    *family
+	oomKills  uint64 // when it began
 	pid       int
 	files     files
 	sampler   *sampler
@@ -102,7 +103,7 @@ func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, e
 			return nil, err
 		}
 	}
-	r := &running{p: p, req: req, family: newFamily(p.FS), exited: make(chan struct{})}
+	r := &running{p: p, req: req, family: newFamily(p.FS), exited: make(chan struct{}), oomKills: oomKills(p.FS)}
 	if p.Cgroups != nil {
 		if r.group, err = p.Cgroups.New(); err != nil {
 			return nil, err

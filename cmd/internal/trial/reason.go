@@ -54,6 +54,15 @@ func (s *Sample) Reason() string {
 	return line
 }
 
+// IgnoreExit is what the error of a comparison that ends of an exit code adds to it: how to count
+// such runs; "" where the program crashed, or ended in another way.
+func (s *Sample) IgnoreExit() string {
+	if _, best := reasonIn(s.Tail); !strings.HasPrefix(s.Failure, "exit code ") || s.Tail != "" && best < crashes {
+		return ""
+	}
+	return "; --ignore-exit counts runs that end so"
+}
+
 // reasonIn returns the line of text that says why, and its rank.
 func reasonIn(text string) (reason string, best int) {
 	last, best := "", len(reasons)

@@ -81,3 +81,21 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// An exit code may be a program's normal end; a crash is not.
+func TestIgnoreExitHint(t *testing.T) {
+	for _, c := range []struct {
+		failure, tail string
+		want          bool
+	}{
+		{"exit code 1", "", true},
+		{"exit code 2", "x.go:1:1: expected 'package'\n", true},
+		{"exit code 2", "panic: oops\n" + goStack, false},
+		{"killed by SIGKILL", "", false},
+	} {
+		s := &Sample{Failure: c.failure, Tail: c.tail}
+		if got := s.IgnoreExit(); (got == "; --ignore-exit counts runs that end so") != c.want || !c.want && got != "" {
+			t.Errorf("%s, %q: %q", c.failure, c.tail, got)
+		}
+	}
+}

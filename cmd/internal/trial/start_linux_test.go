@@ -199,3 +199,23 @@ func TestProgramGetsSettingAndDirectory(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+// A directory that may not be entered is named: the mode of the file may be right.
+func TestClosedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} { // TempDir keeps others out
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	locked := filepath.Join(dir, "locked")
+	if err := os.Mkdir(locked, 0); err != nil {
+		t.Fatal(err)
+	}
+	testenv.AsNobody(t, func() {
+		_, err := LookPath(filepath.Join(locked, "prog"))
+		if want := "run " + locked + "/prog: permission denied: folio's user may not enter " + locked; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
+}

@@ -22,12 +22,12 @@ func TestParse(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "4096": 4096, "1B": 1, "3KiB": 3 << 10, "4GiB": 4 << 30,
-		"4G": 4 << 30, "1.5GiB": 3 << 29, "8388607TiB": 8388607 << 40} {
+		"1.5GiB": 3 << 29, "8388607TiB": 8388607 << 40} {
 		if n, err := (Setting{"reserve", text, true}).Size(); n != want || err != nil {
 			t.Errorf("%s: %d, %v", text, n, err)
 		}
 	}
-	for _, text := range []string{"", "-1", "0MiB", "GiB", "8388608TiB", "9223372036854775808", "1KiBB"} {
+	for _, text := range []string{"", "-1", "0MiB", "GiB", "4G", "4GB", "8388608TiB", "9223372036854775808", "1KiBB"} {
 		if n, err := (Setting{"reserve", text, true}).Size(); err == nil ||
 			!strings.HasPrefix(err.Error(), "FOLIO: reserve="+text+": want a size") {
 			t.Errorf("%s: %d, %v", text, n, err)

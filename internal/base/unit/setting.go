@@ -23,9 +23,23 @@ func Exact(n uint64) string {
 var prefixes = [...]string{"Ki", "Mi", "Gi", "Ti"}
 
 // ParseSize reads a size from 1 byte to below 8 EiB: a whole or decimal number with B,
-// KiB, MiB, GiB, TiB, or the shorter Ki, K and so on, which mean the same powers of 1024.
-// A number below 4096 without a unit is refused: who writes 512 means MiB, hardly bytes.
+// KiB, MiB, GiB or TiB. Other units are refused with the right spelling: 1GB may mean 10^9
+// or 2^30, and Go reads no 1Gi. A number below 4096 without a unit is refused: who writes 512
+// means MiB, hardly bytes.
 func ParseSize(s string) (uint64, error) {
+	n, err := MeantSize(s)
+	if err != nil {
+		return 0, err
+	}
+	unit := strings.TrimLeft(s, "0123456789.")
+	if low := strings.ToLower(strings.TrimSpace(unit)); low != "" && low != "b" && !strings.HasSuffix(low, "ib") {
+		return 0, fmt.Errorf("%q: want B, KiB, MiB, GiB or TiB, such as %s%siB", s, strings.TrimSuffix(s, unit), strings.ToUpper(low[:1]))
+	}
+	return n, nil
+}
+
+// MeantSize is ParseSize that also takes K, Ki and KB, M and so on, each for a power of 1024.
+func MeantSize(s string) (uint64, error) {
 	bad := fmt.Errorf("%q is not a size: want a number with KiB, MiB or GiB, such as 512MiB", s)
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	num, unit := s, ""

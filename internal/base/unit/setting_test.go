@@ -10,8 +10,8 @@ import (
 
 func TestParseSize(t *testing.T) {
 	for in, want := range map[string]uint64{
-		"1B": 1, "4096": 4096, "4096b": 4096, "1K": 1 << 10, "1k": 1 << 10, "1KB": 1 << 10, "1KiB": 1 << 10, "1Ki": 1 << 10, "512MiB": 512 << 20,
-		"512 MiB": 512 << 20, "1.5G": 3 << 29, "0.5GiB": 1 << 29, ".5GiB": 1 << 29, "2TB": 2 << 40, "2tib": 2 << 40, "1.GiB": 1 << 30,
+		"1B": 1, "4096": 4096, "4096b": 4096, "1KiB": 1 << 10, "1kib": 1 << 10, "512MiB": 512 << 20,
+		"512 MiB": 512 << 20, "1.5GiB": 3 << 29, "0.5GiB": 1 << 29, ".5GiB": 1 << 29, "2tib": 2 << 40, "1.GiB": 1 << 30,
 		// More digits than a float64 has.
 		"9007199254740993": 1<<53 + 1, "9223372036854774783B": math.MaxInt64 - 1024,
 	} {
@@ -21,7 +21,7 @@ func TestParseSize(t *testing.T) {
 	}
 	for _, in := range []string{
 		"", " ", "5", "512", "4095", "MiB", "x", "-1", "-1MiB", "+1", "0", "0B", "0.0001", "1.2.3", ".", "1e3", "1 2", "512 MiB x", "1PiB", "1iB", "1_000",
-		"0x10", "NaN", "Inf", "١", "9223372036854775807", "18446744073709551616", "9999999TiB", strings.Repeat("9", 400),
+		"1K", "1k", "1KB", "1Ki", "1.5G", "2TB", "0x10", "NaN", "Inf", "١", "9223372036854775807", "18446744073709551616", "9999999TiB", strings.Repeat("9", 400),
 	} {
 		got, err := ParseSize(in)
 		if err == nil {
@@ -72,4 +72,21 @@ func FuzzParseSize(f *testing.F) {
 		}
 		checkRoundTrip(t, n)
 	})
+}
+
+// A unit that may mean another size is refused with the right spelling.
+func TestParseSizeUnits(t *testing.T) {
+	for in, want := range map[string]string{
+		"1GB": "1GiB", "1.5G": "1.5GiB", "1024Mi": "1024MiB", "512 MB": "512MiB", "4k": "4KiB", "2tb": "2TiB",
+	} {
+		_, err := ParseSize(in)
+		if err == nil || !strings.HasSuffix(err.Error(), ": want B, KiB, MiB, GiB or TiB, such as "+want) {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+		if got, err := MeantSize(in); err != nil {
+			t.Errorf("MeantSize(%q): %v", in, err)
+		} else if same, err := ParseSize(want); err != nil || got != same {
+			t.Errorf("MeantSize(%q) = %d, want %d (%v)", in, got, same, err)
+		}
+	}
 }

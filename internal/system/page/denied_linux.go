@@ -14,13 +14,14 @@ import (
 func (r *remote) denied(err error) error {
 	nice := procmem.MayNice()
 	fs := procmem.New("")
+	why := fs.Denied(r.pid, "sys_nice")
 	switch looks := err != unix.EACCES; {
 	case looks && nice:
-		return fmt.Errorf("%s: %w", procmem.Refuses, err)
+		why = procmem.Refuses
 	case looks:
-		return fmt.Errorf("%s: %w", procmem.Needs("sys_nice"), err)
+		why = procmem.Needs("sys_nice")
 	case nice || procmem.MayTrace():
-		return fmt.Errorf("%s: %w", fs.Denied(r.pid), err)
+		why = fs.Denied(r.pid)
 	}
-	return fmt.Errorf("%s: %w", fs.Denied(r.pid, "sys_nice"), err)
+	return fmt.Errorf("%w: %s", err, why)
 }

@@ -18,7 +18,8 @@ const long = `folio-agent measures what memory costs the Go processes of a node,
   folio-agent serve     Prometheus metrics, and profiles on demand; reads only
   folio-agent act       huge pages, GOGC and GOMEMLIMIT by a policy, for pods that opted in
 
-Both run as containers of a DaemonSet with hostPID: see docs/fleet.md.`
+Both run as containers of a DaemonSet with hostPID: see
+https://github.com/foliomem/folio/blob/main/docs/fleet.md`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 

@@ -113,22 +113,21 @@ func flagsInGroups(c *cobra.Command) string {
 	})
 	var b strings.Builder
 	for _, t := range titles {
-		if text := strings.TrimRight(of[t].FlagUsagesWrapped(widest), " \n"); text != "" {
+		if text := strings.TrimRight(of[t].FlagUsagesWrapped(columnsOf(c)+1), " \n"); text != "" {
 			b.WriteString("\n\n" + t + ":\n" + text)
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n\n%s: %s --help-all, or man %s", unit.Plural(left, "more flag"), c.CommandPath(), manName(c))
+		fmt.Fprintf(&b, "\n\n%s: %s --help-all", unit.Plural(left, "more flag"), c.CommandPath())
 	}
 	return strings.TrimPrefix(b.String(), "\n\n")
 }
-
-// widest is how many columns the lines of help have at most.
-const widest = 100
 
 // grouped has a command and its own list flags in groups.
 func grouped(root *cobra.Command) {
 	const all = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
 	cobra.AddTemplateFunc("flagsInGroups", flagsInGroups)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), all, "{{flagsInGroups .}}", 1))
+	const runnable = "{{if .Runnable}}" // a root command without arguments only prints help
+	root.SetUsageTemplate(strings.NewReplacer(all, "{{flagsInGroups .}}", runnable, "{{if and .Runnable .HasParent}}").Replace(root.UsageTemplate()))
+	root.SetHelpFunc(printHelp)
 }

@@ -160,7 +160,7 @@ func meantGOMEMLIMIT(s string) string {
 	if byteCount.MatchString(s + "B") {
 		return "GOMEMLIMIT=" + s + "B" // as Kubernetes writes it: 512Mi
 	}
-	n, err := unit.ParseSize(s)
+	n, err := unit.MeantSize(s)
 	if err != nil {
 		return ""
 	}

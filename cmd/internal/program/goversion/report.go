@@ -27,6 +27,37 @@ type Supported struct {
 	To          string `json:"to"`
 }
 
+// Version is what the module system says that this program is, with the commit where it knows
+// no version.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return devel
+	}
+	return versionOf(info)
+}
+
+const devel = "(devel)"
+
+func versionOf(info *debug.BuildInfo) string {
+	if v := info.Main.Version; v != "" && v != devel {
+		return v
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = " " + s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if commit == "" {
+		return devel
+	}
+	return devel + commit + dirty
+}
+
 // NewReport returns the report of a version of folio.
 func NewReport(version string) *Report {
 	doc := &Report{

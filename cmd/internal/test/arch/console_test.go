@@ -31,7 +31,6 @@ var aroundConsole = map[string]string{
 	"cmd/folio/outputs.go openOutputs Raw":                       "JSON, benchmark text and pages, which are escaped as they are made, and profiles, which are compressed",
 	"cmd/folio/exec_tree_linux.go prepareTree os.Stdout":         "the program's own output",
 	"cmd/folio/exec_tree_linux.go prepareTree os.Stderr":         "the program's own output",
-	"cmd/folio/progress.go terminal Raw":                         "only asks what it is",
 	"cmd/internal/base/guard/guard_linux.go detach os.Stdout":    "descriptors of the guard",
 	"cmd/internal/base/guard/guard_linux.go detach os.Stderr":    "descriptors of the guard",
 	"auto/auto.go  os.Stderr":                                    "escaped by its own say",

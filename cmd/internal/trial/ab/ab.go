@@ -152,7 +152,7 @@ func failure(arm *trial.Arm, s *trial.Sample) error {
 	if last := s.Reason(); last != "" {
 		text += ": " + last
 	}
-	return errors.New(text)
+	return errors.New(text + s.IgnoreExit())
 }
 
 // errEnough ends the rounds: the budget is spent, or they are as many as asked for.

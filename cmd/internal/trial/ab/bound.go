@@ -44,9 +44,9 @@ func ParseBound(text string) (Bound, error) {
 	case strings.HasPrefix(value, "="):
 		return bad("want > or <, without =")
 	case value == "":
-		return bad("no difference is given: want one such as %s%c+3%%", name, text[i])
+		return bad("no difference is given: want one such as %s", example(name, text[i:i+1], "3%"))
 	case value[0] != '+' && value[0] != '-':
-		return bad("want a difference with its sign, such as %s%c+%s", name, text[i], value)
+		return bad("want a difference with its sign, such as %s", example(name, text[i:i+1], value))
 	}
 	b.Key, _ = keyOf(name)
 	var err error
@@ -73,6 +73,21 @@ func ParseBound(text string) (Bound, error) {
 	}
 	return b, nil
 }
+
+// example is a bound like one that has no sign: of the same figure and difference as far as
+// there is such a figure, and it has such differences.
+func example(name, op, value string) string {
+	sign := map[string]string{">": "+", "<": "-"}[op]
+	if _, known := keyOf(name); !known {
+		name = "wall" // what names there are beside those known is seen in the first round
+	}
+	if text := name + op + sign + value; check(text) == nil {
+		return text
+	}
+	return name + op + sign + "3%"
+}
+
+func check(text string) error { _, err := ParseBound(text); return err }
 
 // quantity reads a number with or without a unit of size, time or shares.
 func quantity(s string) (float64, Unit, error) {

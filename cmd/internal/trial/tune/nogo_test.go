@@ -63,7 +63,7 @@ func TestNoGoProgram(t *testing.T) {
 			names = "..."
 		}
 		noGo := c.others != "..."
-		if names != c.others || res.Answer.State != c.state || c.runs > 0 && res.Trials != c.runs || noGo != (res.Answer.Inert == inert) {
+		if names != c.others || res.Answer.State != c.state || c.runs > 0 && res.Trials != c.runs || noGo != (res.Answer.Inert == inert) || (res.NoGo() != nil) != (noGo && c.state == NoEffect) {
 			t.Errorf("%s: %d runs, settings %q, %+v", c.name, res.Trials, names, res.Answer)
 		}
 		if len(res.Arms[0].Samples) == 0 {

@@ -28,6 +28,17 @@ func (r *Result) ByLargest() string {
 	return ""
 }
 
+// ErrNoGo is the error of a search without anything to search: a wrapper was given, say.
+var ErrNoGo = errors.New("nothing to search: no Go program was seen in the first run")
+
+// NoGo is ErrNoGo where the answer is that no Go program was seen.
+func (r *Result) NoGo() error {
+	if r.noGo && r.Answer.State == NoEffect {
+		return ErrNoGo
+	}
+	return nil
+}
+
 // Nothing is the error of a search without an answer: the program worked once, in the warm-up,
 // and then no more, or there was no time.
 func (r *Result) Nothing() error {

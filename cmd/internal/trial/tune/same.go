@@ -113,7 +113,7 @@ func (s *search) inert() {
 
 // noGo leaves out what does nothing for a command without a Go program.
 func (s *search) noGo() {
-	s.space.noGo, s.space.try = true, nil
+	s.space.noGo, s.space.try, s.res.noGo = true, nil, true
 	s.inertGOGC, s.inertLimit = true, true
 	s.res.Inert = "no Go program was seen in the first run, and " + unit.Enumerate(trial.GoVariableNames()) + " are settings of Go programs"
 	s.note(s.res.Inert)

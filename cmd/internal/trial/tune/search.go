@@ -86,6 +86,7 @@ type Result struct {
 	steps   []variant.Build  // Options.Builds.Steps
 	places  Places           // Options.Builds.Places
 	always  bool             // Options.THPAlways
+	noGo    bool             // no Go program was seen
 	about   map[*Arm]float64 // cost against the default's, as the race saw it
 }
 
@@ -301,8 +302,9 @@ func Failure(s *trial.Sample, limit uint64) error {
 		line = ": " + l
 	}
 	if line == "" && strings.HasPrefix(s.Failure, "exit code ") {
-		line = "; --show-output shows what it prints, --ignore-exit counts its runs all the same"
+		line = "; --show-output shows what it prints"
 	}
+	line += s.IgnoreExit()
 	if s.OutOfMemory() {
 		line += "; give a larger --cgroup-memory" + beginWith(s, limit)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // failed puts first why a result is not what was asked for, and what to do next; "" for
@@ -22,6 +23,18 @@ func (s *Section) failed(why string, next ...Step) {
 		for i := range s.Answers {
 			s.Answers[i].Main = false
 		}
+	}
+	s.Answers = append([]Answer{a}, s.Answers...)
+}
+
+// interrupted puts first that a signal ended the run, and when.
+func (s *Section) interrupted(last *result.Sample) {
+	a := Answer{Bad: true, Goal: formatf("Interrupted after %s", unit.ElapsedSeconds(last.Wall)), Text: "Figures until then."}
+	switch {
+	case strings.HasPrefix(last.Failure, "interrupted "): // of a server, before or under load
+		a.Goal, a.Text = "Interrupted", formatf("The run was %s.", last.Failure)
+	case last.Signal == "":
+		a.Text = formatf("Figures until then; the program ended with %s.", last.Failure)
 	}
 	s.Answers = append([]Answer{a}, s.Answers...)
 }

@@ -35,12 +35,17 @@ func runSection(f *result.File) *Section {
 	}
 	s.Answers = advice(found, mainFigures(f), len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
-		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+		if last.Interrupted {
+			s.interrupted(last)
+		} else {
+			s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+		}
 		if last.Charged != "" {
 			s.Answers[0].Sure = upper(last.Charged) + "."
 		}
 		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool {
-			return strings.HasPrefix(n, "the program failed (") && strings.HasSuffix(n, ": the figures are of a failed run")
+			return strings.HasPrefix(n, "the program failed (") && strings.HasSuffix(n, ": the figures are of a failed run") ||
+				strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
 		})
 	}
 	var over []timed

@@ -245,7 +245,7 @@ func doctorSection(f *result.Doctor) *Section {
 	} else if len(f.Findings) == 0 {
 		s.Answers = []Answer{{Main: true, Text: "Nothing was found.", Sure: title + "."}}
 	}
-	s.Verdict = report.DoctorSum(f)
+	s.Verdict = strings.TrimSpace(report.DoctorSum(f) + " " + f.NotPermitted())
 	b := &Block{Title: title}
 	if len(checks.Rows) > 0 {
 		b.Tables = []*Table{checks}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -168,4 +169,33 @@ func doctorFile(f *diagnose.Facts, d diagnose.Diagnosis) *result.Doctor {
 	out := result.NewDoctor("", f, d)
 	out.Created = time.Time{}
 	return out
+}
+
+// What was not permitted is said in one line, with the reason and the command.
+func TestDoctorDenied(t *testing.T) {
+	f := sickFacts()
+	file := doctorFile(f, f.Diagnose())
+	text := doctorText(t, file, 1000)
+	if strings.Contains(text, "Not permitted") {
+		t.Errorf("all was permitted: %s", text)
+	}
+	pid := file.Process.PID
+	denied := "whether it is a Go program is not known: open /proc/1/exe: permission denied: it belongs to user 0, and folio runs as user 65534: " + procmem.Needs("sys_ptrace")
+	refused := "open /proc/1/smaps: permission denied: " + procmem.Refuses
+	set := func(why string) {
+		for i := range file.Checks {
+			if c := &file.Checks[i]; c.State == "not_checked" {
+				c.Why = &why
+			}
+		}
+	}
+	set(denied)
+	want := fmt.Sprintf("5 could not be checked. Not permitted: 5 checks, because process %d belongs to user 0, and folio runs as user 65534. As root: sudo folio doctor %[1]d\n", pid)
+	if text := doctorText(t, file, 1000); !strings.Contains(text, want) {
+		t.Errorf("%s, want %s", text, want)
+	}
+	set(refused)
+	if text, want := doctorText(t, file, 1000), "5 could not be checked. Not permitted: 5 checks: the kernel refuses it, "; !strings.Contains(text, want) {
+		t.Errorf("%s, want %s", text, want)
+	}
 }
