@@ -48,11 +48,11 @@ func (r *Result) keep(a *Arm) []string {
 			env = ", with " + env
 		}
 		if trial.HeapsBelow(a.Samples) {
-			return []string{"to keep it: the line above as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md); --tree changes the programs that it starts"}
+			return []string{"to keep it: the line above as ENTRYPOINT of an image or ExecStart of a unit (folio exec --help); --tree changes the programs that it starts"}
 		}
 		return []string{
 			"to keep it, one of these:",
-			"the line above as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md)",
+			"the line above as ENTRYPOINT of an image or ExecStart of a unit (folio exec --help)",
 			"where nothing may trace a process: folio patch PROGRAM -o COPY, and start the copy" + env,
 		}
 	}
@@ -71,7 +71,7 @@ func (r *Result) keep(a *Arm) []string {
 	}
 	out := []string{
 		"to keep it: " + env + "for the huge pages one of these:",
-		a.Setting.Line([]string{"PROGRAM"}) + ": no patch in the program, go build will do (docs/exec.md)",
+		a.Setting.Line([]string{"PROGRAM"}) + ": no patch in the program, go build will do (folio exec --help)",
 		fmt.Sprintf("folio build %s: as it was measured, with the patch %s in the program", trial.Quote(r.Package), overlay.HeapHugePages),
 		fmt.Sprintf(`import _ "github.com/foliomem/folio/auto" in package main, and FOLIO=%s in the environment: no patch, the heap grows into huge pages up to that size`, r.auto(a)),
 	}
