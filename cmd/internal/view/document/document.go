@@ -278,7 +278,7 @@ type Point struct {
 	Big  bool        `json:"b,omitempty"`
 	Tip  [][2]string `json:"tip,omitempty"`
 	Copy string      `json:"c,omitempty"` // what a click copies
-	Ref  bool        `json:"r,omitempty"` // from another machine
+	Ref  bool        `json:"r,omitempty"` // drawn hollow: from another machine, or not significant
 }
 
 // A Line is an upright line with a name.

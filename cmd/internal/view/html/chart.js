@@ -260,6 +260,7 @@ const folio = (() => {
     x.ticks.forEach(v => svg(grid, 'path', { d: `M${x.s(v)},${r.m.t}V${r.h - r.m.b}` }));
     svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(fx).tickSizeOuter(0));
     words(root, 'label', { x: (r.m.l + r.w - r.m.r) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''), r.w - r.m.l - r.m.r);
+    if (x.s.domain()[0] < 0) svg(root, 'path', { class: 'zero', d: `M${x.s(0)},${r.m.t}V${r.h - r.m.b}` });
     names(root, c, r, per);
     const spots = [];
     seen.forEach((s, k) => s.p.forEach(p => {
@@ -273,7 +274,7 @@ const folio = (() => {
         svg(root, 'rect', { class: 'mark bar ' + cls, x: Math.min(zero, px), y: y0, width: Math.max(Math.abs(px - zero), 1), height: each - 3 });
       }
       if (p.xl !== undefined) svg(root, 'path', { class: 'error c0', d: `M${x.s(Math.max(p.xl, x.log ? x.s.domain()[0] : p.xl))},${mid}H${x.s(p.xh)}` });
-      const after = Math.max(px, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5);
+      const after = Math.max(px, zero, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5);
       if (p.t) words(root, 'value', { x: after, y: mid + 4 }, p.t, r.w - after - 2);
       spots.push({ x: px, y: mid, of: p, series: s, hit: (_, py) => py >= y0 && py < y0 + each });
     }));
