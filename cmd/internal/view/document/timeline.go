@@ -143,12 +143,10 @@ func cpuOf(s *result.Series, of []*float64) points {
 	p := points{all: s.GC.Len()}
 	for i := range p.all {
 		if of[i] != nil {
-			p.read++
-			if *of[i] > 0 {
-				p.add(s.GC.Seconds[i], *of[i])
-			}
+			p.add(s.GC.Seconds[i], *of[i])
 		}
 	}
+	p.read = len(p.x)
 	return p
 }
 

@@ -96,7 +96,7 @@ folio.kinds.time = (() => {
             svg(g, 'path', { class: 'line c' + s.color + (s.dash ? ' dash' : ''), d: p.line });
           } else {
             const i0 = Math.max(0, at(s.x, from)), i1 = at(s.x, to) + 1;
-            svg(g, 'path', { class: 'stick c' + s.color, d: d3.range(i0, i1).map(k => `M${x(s.x[k])},${bottom}V${Math.min(y.s(s.y[k]), bottom - 1)}`).join('') });
+            svg(g, 'path', { class: 'stick c' + s.color, d: d3.range(i0, i1).filter(k => s.y[k] > 0).map(k => `M${x(s.x[k])},${bottom}V${Math.min(y.s(s.y[k]), bottom - 1)}`).join('') });
           }
         }
         spots.push({ lane, top, bottom, fy });
