@@ -118,7 +118,9 @@ func classFolds(classes []result.MemoryClass) []*Fold {
 	others := formatf("other size classes: %d", len(rest))
 	top := fold(title, classes[:topClasses])
 	top.Tables[0].Rows = append(top.Tables[0].Rows, classRow(plain(others), sum))
-	return []*Fold{top, fold(upper(others), rest)}
+	below := fold(upper(others), rest)
+	below.Rest = true
+	return []*Fold{top, below}
 }
 
 func classRow(name Cell, c result.MemoryClass) Row {
