@@ -18,11 +18,11 @@ type Cycles struct {
 	Live    []uint64  `json:"live_bytes"`       // of that what was live, the largest
 	Goal    []uint64  `json:"goal_bytes"`       // the largest
 	Pause   []float64 `json:"pause_seconds"`    // stop-the-world, the longest
-	// Assist and Background are CPU time; cycles that ended between two looks share what they
-	// took together.
-	Assist []float64 `json:"assist_cpu_seconds"`
+	// Assist and Background are CPU time; nil where several cycles ended between two readings:
+	// the runtime tells their sum.
+	Assist []*float64 `json:"assist_cpu_seconds"`
 	// Background is that of GC workers, without those on idle CPUs.
-	Background []float64 `json:"background_cpu_seconds"`
+	Background []*float64 `json:"background_cpu_seconds"`
 	// Stride is how many cycles an entry stands for at most; 0 without any.
 	Stride int `json:"stride"`
 }
@@ -39,7 +39,9 @@ type moment struct {
 	at                     time.Duration // its end
 	clock, pause           time.Duration // clock is 0 where it is not known
 	start, end, live, goal uint64
-	assist, background     time.Duration
+	// CPU time, of cycles that were not read alone the mean of those that ended with them.
+	assist, background time.Duration
+	alone              bool
 
 	first, second time.Duration // both stops; 0 where they are not known
 }
@@ -50,7 +52,8 @@ func byTime(a, b moment) int { return cmp.Compare(a.at, b.at) }
 func momentsOf(s gccount.Step) (out []moment) {
 	n := time.Duration(len(s.Cycles))
 	for _, c := range s.Cycles {
-		m := moment{at: c.At, pause: c.Length, assist: s.CPU.Assist / n, background: (s.CPU.Dedicated + s.CPU.Pause) / n}
+		m := moment{at: c.At, pause: c.Length, assist: s.Ended.Assist / n, background: (s.Ended.Dedicated + s.Ended.Pause) / n,
+			alone: n == 1 && s.Lost == 0}
 		if first, second, ok := stopsOf(c); ok {
 			d := c.Detail
 			m.clock, m.first, m.second = d.End-d.Start, first, second
@@ -64,7 +67,8 @@ func momentsOf(s gccount.Step) (out []moment) {
 // with puts two neighbors together, at the time of the first.
 func (m moment) with(o moment) moment {
 	return moment{at: m.at, clock: max(m.clock, o.clock), pause: max(m.pause, o.pause), start: max(m.start, o.start), end: max(m.end, o.end),
-		live: max(m.live, o.live), goal: max(m.goal, o.goal), assist: m.assist + o.assist, background: m.background + o.background}
+		live: max(m.live, o.live), goal: max(m.goal, o.goal), assist: m.assist + o.assist, background: m.background + o.background,
+		alone: m.alone && o.alone}
 }
 
 func (t *moments) add(m moment) {
@@ -92,8 +96,12 @@ func (t *moments) columns() (out Cycles) {
 		out.Seconds, out.Clock = append(out.Seconds, m.at.Seconds()), append(out.Clock, m.clock.Seconds())
 		out.Start, out.End = append(out.Start, m.start), append(out.End, m.end)
 		out.Live, out.Goal = append(out.Live, m.live), append(out.Goal, m.goal)
-		out.Pause, out.Assist = append(out.Pause, m.pause.Seconds()), append(out.Assist, m.assist.Seconds())
-		out.Background = append(out.Background, m.background.Seconds())
+		out.Pause = append(out.Pause, m.pause.Seconds())
+		var assist, background *float64
+		if m.alone {
+			assist, background = new(m.assist.Seconds()), new(m.background.Seconds())
+		}
+		out.Assist, out.Background = append(out.Assist, assist), append(out.Background, background)
 	}
 	out.Stride = t.stride
 	return out

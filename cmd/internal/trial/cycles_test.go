@@ -29,3 +29,30 @@ func TestStopsOf(t *testing.T) {
 		})
 	}
 }
+
+// The CPU time of a GC cycle is known where it ended alone between two readings. Of several it is
+// the sum that was read, and no share of it stands for one.
+func TestCPUTimeOfCyclesReadAlone(t *testing.T) {
+	cpu := goruntime.GCCPU{Assist: 6 * time.Millisecond, Dedicated: 4 * time.Millisecond, Pause: 2 * time.Millisecond}
+	var all moments
+	for _, n := range []int{1, 3, 1} {
+		for _, m := range momentsOf(gccount.Step{Cycles: make([]gccount.Cycle, n), Ended: cpu}) {
+			all.add(m)
+		}
+	}
+	got := all.columns()
+	for i, want := range []bool{true, false, false, false, true} {
+		a, b := got.Assist[i], got.Background[i]
+		if (a != nil) != want || (b != nil) != want || want && (*a != 0.006 || *b != 0.006) {
+			t.Errorf("cycle %d: assists %v, background %v", i+1, a, b)
+		}
+	}
+	for _, m := range momentsOf(gccount.Step{Cycles: make([]gccount.Cycle, 1), Lost: 1, Ended: cpu}) {
+		if m.alone {
+			t.Error("with one that was lost, the CPU time is of both")
+		}
+	}
+	if a, b := momentsOf(gccount.Step{Cycles: make([]gccount.Cycle, 2), Ended: cpu}), all.all[0]; b.with(a[0]).alone || !b.with(all.all[4]).alone {
+		t.Error("put together, they are known where all are")
+	}
+}

@@ -74,6 +74,9 @@ type Step struct {
 	Lost   uint64          // those that ended before them, and of which nothing more is known
 	Forced uint64          // of all
 	CPU    goruntime.GCCPU // of all, and of one that has not ended
+	// Ended is the CPU time of the cycles that ended, from their starts: that of the cycle where
+	// there is one. The runtime tells no more of several.
+	Ended goruntime.GCCPU
 }
 
 // A Count adds up readings of one process. Its zero value counts from the first reading on.
@@ -93,12 +96,12 @@ type Count struct {
 type reading struct {
 	cycles, forced uint32
 	pause          time.Duration
-	cpu            goruntime.GCCPU
+	cpu, ended     goruntime.GCCPU
 	running        goruntime.GCCycle // Number is 0 for none
 }
 
 func readingOf(g *goruntime.GC) reading {
-	r := reading{cycles: g.Cycles, forced: g.Forced, pause: g.PauseTotal, cpu: plus(g.CPU, g.Unfinished)}
+	r := reading{cycles: g.Cycles, forced: g.Forced, pause: g.PauseTotal, cpu: plus(g.CPU, g.Unfinished), ended: g.CPU}
 	if g.Running && g.Cycle.Start != 0 {
 		r.running = g.Cycle
 	}
@@ -133,7 +136,7 @@ func (c *Count) Add(g *goruntime.GC) (s Step) {
 		c.f.PauseMax = max(c.f.PauseMax, p.Length)
 	}
 	s.Cycles = c.cycles
-	s.CPU = minus(now.cpu, c.last.cpu)
+	s.CPU, s.Ended = minus(now.cpu, c.last.cpu), minus(now.ended, c.last.ended)
 
 	f := &c.f
 	f.Readings++

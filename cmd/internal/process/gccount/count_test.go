@@ -68,7 +68,7 @@ func TestCount(t *testing.T) {
 	}
 	// One is seen as it runs; when it is read again, three more have ended, and one runs.
 	r.begin(4 * ms)
-	if s := c.Add(&r.GC); len(s.Cycles) != 0 || s.CPU.Assist != ms || c.Figures().Goal != 0 {
+	if s := c.Add(&r.GC); len(s.Cycles) != 0 || s.CPU.Assist != ms || s.Ended.Assist != 0 || c.Figures().Goal != 0 {
 		t.Errorf("it runs: %+v", s)
 	}
 	r.Goal, r.Percent = 500, 100
@@ -77,7 +77,7 @@ func TestCount(t *testing.T) {
 	}
 	r.begin(8 * ms)
 	s = c.Add(&r.GC)
-	if got := numbers(s); !slices.Equal(got, []int{-4, 5, 6, 7}) || s.CPU.Assist != 8*ms {
+	if got := numbers(s); !slices.Equal(got, []int{-4, 5, 6, 7}) || s.CPU.Assist != 8*ms || s.Ended.Assist != 8*ms {
 		t.Errorf("%v, %+v", got, s)
 	}
 	if d := s.Cycles[0].Detail; d.Start != 4*ms || d.End != 4*ms+500 || d.HeapStart != 10 {

@@ -124,7 +124,7 @@ func Series(seconds, scale float64) *trial.Series {
 		g.Seconds, g.Clock, g.Pause = append(g.Seconds, at), append(g.Clock, 0.01), append(g.Pause, 0.0001*float64(1+i%3))
 		g.Start, g.End = append(g.Start, uint64(1+i)<<20), append(g.End, uint64(1+i)<<20)
 		g.Live, g.Goal = append(g.Live, uint64(1+i/2)<<20), append(g.Goal, uint64(2+i)<<20)
-		g.Assist, g.Background = append(g.Assist, 0.001*float64(i%4)), append(g.Background, 0.004)
+		g.Assist, g.Background = append(g.Assist, new(0.001*float64(i%4))), append(g.Background, new(0.004))
 		s.Faults.Counts = append(s.Faults.Counts, float64(100*i))
 	}
 	s.RSS.Stride, s.GC.Stride = 1, 1

@@ -307,26 +307,34 @@ func (c *Comparison) differ(before, after *Set) {
 		if before.created.Equal(after.created) {
 			return
 		}
-		c.Differs = append(c.Differs, Difference{"measured", when(before.created),
-			fmt.Sprintf("%s (%s)", when(after.created), apart(before.created, after.created))})
+		old, now := apart(before.created, after.created)
+		c.Differs = append(c.Differs, Difference{Measured, formatTime(before.created, old), formatTime(after.created, now)})
 	}
 }
 
+// Measured is the difference of two results in when they were measured.
+const Measured = "measured"
+
+func formatTime(t time.Time, apart string) string { return fmt.Sprintf("%s (%s)", when(t), apart) }
+
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// apart says how far apart two moments are.
-func apart(a, b time.Time) string {
-	d, word := b.Sub(a), "later"
+// apart says of each of two moments which is the earlier one, and by how much the second is.
+func apart(a, b time.Time) (first, second string) {
+	d := b.Sub(a)
+	first, second = "earlier", "later"
 	if d < 0 {
-		d, word = -d, "earlier"
+		d, first, second = -d, second, first
 	}
 	switch {
 	case d >= 48*time.Hour:
-		return unit.Plural(int(d/(24*time.Hour)), "day") + " " + word
+		second = unit.Plural(int(d/(24*time.Hour)), "day") + " " + second
 	case d >= 2*time.Hour:
-		return unit.Plural(int(d/time.Hour), "hour") + " " + word
+		second = unit.Plural(int(d/time.Hour), "hour") + " " + second
 	case d >= time.Minute:
-		return unit.Plural(int(d/time.Minute), "minute") + " " + word
+		second = unit.Plural(int(d/time.Minute), "minute") + " " + second
+	default:
+		second = "less than a minute " + second
 	}
-	return "less than a minute " + word
+	return first, second
 }

@@ -105,30 +105,38 @@ func abCompared(c *result.ABComparison, versus string) *Block {
 	return b
 }
 
-// abRatios draws figures relative to the base, those with an interval.
+// abRatios draws the differences from the base, of figures that have an interval of one.
 func abRatios(c *result.ABComparison) *Chart {
-	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "of the base", Format: Percent},
-		Lines: []Line{{At: 1, Text: "base"}}}
-	decides, others := Series{Name: "decides", Color: 1}, Series{Name: "other figures", Shape: 1}
+	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "more or less than the base", Format: Percent},
+		Caption: "Lines are 95% intervals. Hollow, ~: no difference found."}
+	s := Series{Name: "difference", Color: 1}
 	for i := range c.Figures {
 		x := &c.Figures[i]
 		if x.Ratio == nil || x.RatioLo == nil || x.RatioHi == nil || !report.ABShown(x) {
 			continue
 		}
-		diff, interval := report.ABDifference(x)
+		diff, interval := abDifference(x)
 		label := report.ABLabel(x.Key)
-		p := Point{X: *x.Ratio, Y: float64(len(ch.Y.Categories)), XLo: x.RatioLo, XHi: x.RatioHi, Name: label, Text: diff,
-			Tip: [][2]string{{"base", report.ABValue(x, x.Base)}, {"this", report.ABValue(x, x.Value)},
-				{"difference", diff}, {"95% interval", interval}, {"rounds", itoa(x.N)}}}
-		ch.Y.Categories = append(ch.Y.Categories, label)
 		if x.Primary {
-			decides.P = append(decides.P, p)
-		} else {
-			others.P = append(others.P, p)
+			label += " (decides)"
 		}
+		s.P = append(s.P, Point{X: *x.Ratio - 1, Y: float64(len(ch.Y.Categories)), XLo: new(*x.RatioLo - 1), XHi: new(*x.RatioHi - 1),
+			Name: label, Text: diff, Ref: !x.Different,
+			Tip: [][2]string{{"base", report.ABValue(x, x.Base)}, {"this", report.ABValue(x, x.Value)},
+				{"difference", diff}, {"95% interval", interval}, {"rounds", itoa(x.N)}}})
+		ch.Y.Categories = append(ch.Y.Categories, label)
 	}
-	ch.Series = []Series{decides, others}
+	ch.Series = []Series{s}
 	return ch
+}
+
+// abDifference is [report.ABDifference], with ~ where none was found.
+func abDifference(x *result.ABFigure) (diff, interval string) {
+	diff, interval = report.ABDifference(x)
+	if !x.Different {
+		diff = "~"
+	}
+	return diff, interval
 }
 
 func abFigures(c *result.ABComparison) *Table {
@@ -137,10 +145,10 @@ func abFigures(c *result.ABComparison) *Table {
 	t.Head[5].Minor = true
 	for i := range c.Figures {
 		x := &c.Figures[i]
-		diff, interval := report.ABDifference(x)
-		if !x.Different {
-			diff = "~"
+		if !report.ABListed(c, x) {
+			continue
 		}
+		diff, interval := abDifference(x)
 		t.Rows = append(t.Rows, Row{Mark: x.Primary, Minor: !report.ABShown(x), Cells: []Cell{
 			plain(report.ABLabel(x.Key)), num(report.ABValue(x, x.Base), x.Base), num(report.ABValue(x, x.Value), x.Value),
 			num(diff, x.Difference), plain(interval), num(formatf("%.3g", x.P), x.P), num(itoa(x.N), float64(x.N)),

@@ -2,6 +2,7 @@ package document
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -49,10 +50,33 @@ func TestABPicture(t *testing.T) {
 	few := result.ABFigure{Key: "cpu_seconds", Unit: result.UnitSeconds, N: 1, Base: 1, Value: 1.06, Difference: 0.06, Ratio: new(1.06)}
 	share := result.ABFigure{Key: "gc_cpu_fraction", Unit: result.UnitFraction, N: 9, Base: 0.4, Value: 0.1, Difference: -0.3,
 		DifferenceLo: new(-0.4), DifferenceHi: new(-0.2), Different: true}
-	if b := one(known, few, share); len(b.Charts) != 1 || len(b.Charts[0].Y.Categories) != 1 || b.Charts[0].Y.Categories[0] != "wall" {
+	if b := one(known, few, share); len(b.Charts) != 1 || len(b.Charts[0].Y.Categories) != 1 || b.Charts[0].Y.Categories[0] != "wall (decides)" {
 		t.Errorf("%+v", b.Charts)
 	} else if cells := b.Tables[0].Rows[2].Cells; cells[3].Text != "-30.0 points" || cells[4].Text != "-40.0 to -20.0 points" {
 		t.Errorf("%+v", cells)
+	}
+	// Bars begin at the base, and say what the table says.
+	none := known
+	none.Key, none.Primary, none.Different, none.RatioLo = "user_seconds", false, false, new(0.9)
+	known.Different = true
+	b := one(known, none)
+	points := b.Charts[0].Series[0].P
+	for i, want := range []Point{{X: 1, XLo: new(0.5), Text: "+100.0%"}, {X: 1, XLo: new(-0.1), Text: "~", Ref: true}} {
+		p, cells := points[i], b.Tables[0].Rows[i].Cells
+		if p.X != want.X || math.Abs(*p.XLo-*want.XLo) > 1e-9 || *p.XHi != 1.5 || p.Text != want.Text || p.Text != cells[3].Text || p.Ref != want.Ref {
+			t.Errorf("%+v, the table has %q", p, cells[3].Text)
+		}
+	}
+	// The runtime's own count of the GC's CPU time is there only where samples have none.
+	runtime := known
+	runtime.Key, runtime.Primary = "gc_runtime_cpu_seconds", false
+	sampled := runtime
+	sampled.Key = "gc_cpu_seconds"
+	if rows := one(runtime, sampled).Tables[0].Rows; len(rows) != 1 || rows[0].Cells[0].Text != "GC CPU" {
+		t.Errorf("%+v", rows)
+	}
+	if rows := one(runtime).Tables[0].Rows; len(rows) != 1 || rows[0].Cells[0].Text != "GC CPU by the runtime" {
+		t.Errorf("%+v", rows)
 	}
 	if b := one(few); len(b.Charts) != 0 || len(b.Tables) != 1 {
 		t.Errorf("%+v", b)

@@ -16,10 +16,13 @@ import (
 // other one, and their charts in one.
 func beside(results []*result.Result, opts *compare.Options) *Section {
 	s := &Section{Kicker: "folio report", Heading: formatf("%d results side by side", len(results))}
+	if len(results) == 2 {
+		s.Kicker, s.Heading = "folio compare", results[1].Name+" against "+results[0].Name
+	}
 	for i, r := range results[1:] {
-		b := &Block{Title: results[0].Name + " against " + r.Name}
+		b := &Block{Title: r.Name + " against " + results[0].Name}
 		if r.Name == results[0].Name {
-			b.Title = formatf("The first %s against number %d", r.Name, i+2)
+			b.Title = formatf("Number %d, %s, against the first", i+2, r.Name)
 		}
 		a := Answer{Goal: b.Title, Main: len(results) == 2, Neutral: true}
 		c, err := compared(results[0], r, opts)
@@ -38,12 +41,16 @@ func beside(results []*result.Result, opts *compare.Options) *Section {
 // compared adds a comparison: what differs beside the figures above all, its answer, and
 // its tables to a block.
 func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
-	if t := differences(c, b.Title); t != nil {
-		s.First = append(s.First, t)
-	}
 	summary(c, &a)
 	s.Answers = append(s.Answers, a)
 	b.Tables = tables(c)
+	switch t := differences(c, b.Title); {
+	case t == nil:
+	case len(t.Rows) == 1 && len(c.Differs) == 1 && c.Differs[0].What == compare.Measured:
+		b.Tables = append(b.Tables, t) // two results always differ in that
+	default:
+		s.First = append(s.First, t)
+	}
 	s.Blocks = append(s.Blocks, b)
 	if len(c.Unsaid) > 0 {
 		s.Notes = append(s.Notes, leftOut(c))
@@ -53,7 +60,7 @@ func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
 // NewComparison returns the document of a comparison of which a side is in the Go benchmark
 // format, and so no result; results are those that are.
 func NewComparison(c *compare.Comparison, results ...*result.Result) *Document {
-	s := &Section{Kicker: "folio compare", Heading: c.Old + " against " + c.New}
+	s := &Section{Kicker: "folio compare", Heading: c.New + " against " + c.Old}
 	b := &Block{Title: "Figures", Key: true}
 	s.compared(c, Answer{Main: true, Neutral: true}, b)
 	s.Notes = append(s.Notes, c.Notes.Texts()...)
@@ -168,10 +175,10 @@ func summary(c *compare.Comparison, a *Answer) {
 	}
 	// The difference stands in the sentence, never alone: large, it would read as a win.
 	format := compare.Format(t.Unit)
-	values := formatf("%s, %s: %s and %s", r.Name, t.Unit, format(r.Old.Median), format(r.New.Median))
+	values := formatf("%s, %s: from %s to %s", r.Name, t.Unit, format(r.Old.Median), format(r.New.Median))
 	delta := r.Delta()
 	if r.Unknown() {
-		a.Text, a.Sure = formatf("%s %s.", compare.NotInterleaved, values), r.Why()+"."
+		a.Text, a.Sure = values+".", formatf("%s. %s", upper(r.Why()), compare.NotInterleaved)
 		return
 	}
 	if r.Once {
@@ -193,8 +200,8 @@ func summary(c *compare.Comparison, a *Answer) {
 			}
 		}
 	}
-	a.Text = formatf("%s %s. Of %s that both have, %d differ measurably.", compare.NotInterleaved, values, unit.Plural(differ+same, "figure"), differ)
-	a.Sure = formatf("p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance. "+
+	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Plural(differ+same, "figure"), differ)
+	a.Sure = compare.NotInterleaved + formatf(" p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance. "+
 		"Which is better, folio ab tells: it interleaves both.", r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
 }
 

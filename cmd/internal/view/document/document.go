@@ -199,6 +199,8 @@ type LaneSeries struct {
 	Step  bool      `json:"step,omitempty"`
 	X     []float64 `json:"x"`
 	Y     []float64 `json:"y"`
+	// Gaps are the points that a line does not lead to: what was before them was not read.
+	Gaps []int `json:"gaps,omitempty"`
 }
 
 // CallTrees are what a chart of Paths has: of one run, or of several to compare with the
@@ -276,7 +278,7 @@ type Point struct {
 	Big  bool        `json:"b,omitempty"`
 	Tip  [][2]string `json:"tip,omitempty"`
 	Copy string      `json:"c,omitempty"` // what a click copies
-	Ref  bool        `json:"r,omitempty"` // from another machine
+	Ref  bool        `json:"r,omitempty"` // drawn hollow: from another machine, or not significant
 }
 
 // A Line is an upright line with a name.

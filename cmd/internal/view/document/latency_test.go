@@ -93,3 +93,40 @@ func TestTimelineOfLoad(t *testing.T) {
 		t.Errorf("%s: %d lanes without a load, %d with one", c.Title, len(c.Lanes), len(lanes))
 	}
 }
+
+// Of GC cycles that ended together between two readings only their sum was read: it is drawn for
+// none of them. A line that leads through fewer than three readings is left out, and named.
+func TestTimelineDrawsReadings(t *testing.T) {
+	s := resulttest.Series(4, 1)
+	g := &s.GC
+	n := g.Len()
+	for i := range n {
+		if i != 4 {
+			g.Assist[i], g.Goal[i] = nil, 0
+		}
+		if i == 5 {
+			g.Live[i] = 0
+		}
+	}
+	g.Assist[4] = new(0.003)
+	b := timeline([]timed{{name: "this run", series: s, wall: 4}})
+	if want := "Too few readings for a chart: heap goal (1 reading), assists (1 reading)."; len(b.Words) != 1 || b.Words[0] != want {
+		t.Errorf("%q, want %q", b.Words, want)
+	}
+	c := b.Charts[0]
+	if want := formatf("Read: heap in use %d of %d, live heap %d of %d.", n-1, n, n-1, n); !strings.Contains(c.Caption, want) {
+		t.Errorf("%q, want %q", c.Caption, want)
+	}
+	gaps := make(map[string][]int)
+	for _, l := range c.Lanes {
+		for _, s := range l.Series {
+			gaps[s.Name] = s.Gaps
+		}
+	}
+	if _, ok := gaps["heap goal"]; ok || !slices.Equal(gaps["heap in use"], []int{10}) || !slices.Equal(gaps["live heap"], []int{5}) || gaps["RSS"] != nil {
+		t.Errorf("gaps %v", gaps)
+	}
+	if _, ok := gaps["assists"]; ok {
+		t.Error("assists of one cycle are drawn as those of all")
+	}
+}

@@ -19,8 +19,9 @@ func NewOf(opts *compare.Options, results ...*result.Result) *Document {
 		p.Sections = append(p.Sections, section(r))
 	}
 	if len(results) > 1 {
-		p.Title = fmt.Sprintf("folio: %d results", len(results))
-		p.Sections = append([]*Section{beside(results, opts)}, p.Sections...)
+		both := beside(results, opts)
+		p.Title = both.Kicker + ": " + both.Heading
+		p.Sections = append([]*Section{both}, p.Sections...)
 	} else {
 		p.Title = p.Sections[0].Kicker + ": " + p.Sections[0].Heading
 	}

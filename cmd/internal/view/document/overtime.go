@@ -33,7 +33,7 @@ func overTimeBlock(p *result.Process) *Block {
 		if uint64(mostOf(part)) < slices.Max(o.RSS)/100 {
 			break // it would be the axis
 		}
-		if y, at := known(part.Bytes, x); len(y) > 1 {
+		if y, at := known(part.Bytes, x); len(y) >= leastPoints {
 			memory.Series = append(memory.Series, LaneSeries{Name: part.Title(), Kind: "line", Color: []int{2, 3, 4, 5, 6}[i], X: at, Y: rounded(y)})
 		}
 	}
@@ -43,7 +43,7 @@ func overTimeBlock(p *result.Process) *Block {
 	}
 	if p.Limit != nil {
 		level("limit of its cgroup", p.Limit.Bytes, 7)
-		if used, at := known(o.Used, x); len(used) > 1 {
+		if used, at := known(o.Used, x); len(used) >= leastPoints {
 			memory.Series = append(memory.Series, LaneSeries{Name: "used by its cgroup", Kind: "line", Color: 7, X: at, Y: rounded(used)})
 		}
 	}
@@ -51,7 +51,7 @@ func overTimeBlock(p *result.Process) *Block {
 		level("GOMEMLIMIT", *w.GC.Limit, 2)
 	}
 	c.Lanes = []Lane{memory}
-	if cycles, at := known(o.Cycles, o.Seconds); len(cycles) > 1 {
+	if cycles, at := known(o.Cycles, o.Seconds); len(cycles) >= leastPoints {
 		c.Lanes = append(c.Lanes, rateLane("GC cycles a second", LaneSeries{Name: "GC cycles", Color: 5, X: at, Y: cycles}))
 	}
 	c.Lanes = append(c.Lanes, rateLane("page faults a second", LaneSeries{Name: "minor page faults", Color: 6, X: o.Seconds, Y: floats(o.Minor)}))
@@ -89,7 +89,10 @@ func overTimeBlock(p *result.Process) *Block {
 		rss[i] = new(int64(min(n, math.MaxInt64)))
 	}
 	add("RSS", rss, o.Growth)
-	b := &Block{Key: true, Title: "Over time", Charts: []*Chart{c}, Tables: []*Table{tb}}
+	b := &Block{Key: true, Title: "Over time", Tables: []*Table{tb}}
+	if len(x) >= leastPoints {
+		b.Charts = []*Chart{c}
+	}
 	words := report.OverTimeWords(p)
 	if o.Growth != nil {
 		words = words[len(words)-1:] // the answer has the others

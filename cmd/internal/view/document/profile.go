@@ -17,15 +17,14 @@ type split struct {
 	of   *result.Profile
 }
 
-// classColors puts the memory classes on colors, the GC's on warm ones,
-// and leaves the rest grey. Lighter ones are in classLight.
+// classColors are the colors of the memory classes, one each; the rest is grey, lighter where
+// classLight has it.
 var classColors = map[result.Class]int{
-	result.ClassGCMark: 2, result.ClassGCAssist: 2, result.ClassGCSweep: 4, result.ClassWriteBarrier: 4,
+	result.ClassGCMark: 2, result.ClassGCAssist: 8, result.ClassGCSweep: 4, result.ClassWriteBarrier: 9,
 	result.ClassAllocation: 1, result.ClassZeroing: 6, result.ClassGrowth: 3, result.ClassPageFaults: 5,
 }
 
-var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true,
-	result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
+var classLight = map[result.Class]bool{result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
 
 // littleClass is the share of CPU time below which a class is not part of the answer.
 const littleClass = 0.02

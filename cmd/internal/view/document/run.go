@@ -59,7 +59,6 @@ func runSection(f *result.File) *Section {
 	if b := delaysBlock(arm); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
-	s.Blocks = append(s.Blocks, timeline(over))
 	where := whereBlock([]split{{"time", found.Profile}})
 	if where != nil {
 		where.Key = true
@@ -75,6 +74,7 @@ func runSection(f *result.File) *Section {
 	} else {
 		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
 	}
+	s.Blocks = append(s.Blocks, timeline(over))
 	if w := arm.Waterfall; w != nil {
 		b := waterfallBlock(&w.Waterfall, report.GCText(w.GC, false))
 		b.Title, b.Words = report.NearPeakTitle(w), append(b.Words, w.Why...)

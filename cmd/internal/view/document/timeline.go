@@ -37,19 +37,48 @@ type track struct {
 	color      int
 	dash, area bool
 	step       bool
-	of         func(s *result.Series) (x, y []float64)
-	ofLoad     func(o *result.LoadOverTime) (x, y []float64) // instead of it
+	of         func(s *result.Series) points
+	ofLoad     func(o *result.LoadOverTime) points // instead of it
+}
+
+// leastPoints is how many readings a line is drawn through at least: fewer say nothing of what
+// was between them.
+const leastPoints = 3
+
+// Points are a figure over time. No line leads to those whose indices are in gaps.
+type points struct {
+	x, y []float64
+	gaps []int
+	// read is how many readings they are of, of so many that there could be; 0, 0 for one each.
+	read, all int
+}
+
+func (p *points) add(x, y float64) { p.x, p.y = append(p.x, x), append(p.y, y) }
+
+// skip says that something was not read: it makes a gap.
+func (p *points) skip() {
+	if n := len(p.x); n > 0 && (len(p.gaps) == 0 || p.gaps[len(p.gaps)-1] != n) {
+		p.gaps = append(p.gaps, n)
+	}
+}
+
+// readings is how many readings the points are of.
+func (p *points) readings() int {
+	if p.all > 0 {
+		return p.read
+	}
+	return len(p.x)
 }
 
 // points are those of a run.
-func (t *track) points(r timed) (x, y []float64) {
+func (t *track) points(r timed) points {
 	switch {
 	case t.ofLoad == nil:
 		return t.of(r.series)
 	case r.load != nil:
 		return t.ofLoad(r.load)
 	}
-	return nil, nil
+	return points{}
 }
 
 // lanes are the figures of a timeline, those with one scale together.
@@ -58,85 +87,108 @@ var lanes = []struct {
 	tracks        []track
 }{
 	{"memory", Bytes, []track{
-		{name: "RSS", kind: "line", color: 1, area: true, of: func(s *result.Series) (x, y []float64) { return bytesOf(&s.RSS) }},
-		{name: "on huge pages", kind: "line", color: 3, of: func(s *result.Series) (x, y []float64) { return bytesOf(&s.Huge) }},
+		{name: "RSS", kind: "line", color: 1, area: true, of: func(s *result.Series) points { return bytesOf(&s.RSS) }},
+		{name: "on huge pages", kind: "line", color: 3, of: func(s *result.Series) points { return bytesOf(&s.Huge) }},
 		{name: "heap in use", kind: "line", color: 2, of: heapInUse},
-		{name: "heap goal", kind: "line", color: 7, dash: true, step: true, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Goal) }},
-		{name: "live heap", kind: "line", color: 4, dash: true, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Live) }},
+		{name: "heap goal", kind: "line", color: 7, dash: true, step: true, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Goal) }},
+		{name: "live heap", kind: "line", color: 4, dash: true, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Live) }},
 	}},
 	{"latency: the slowest request", Seconds, []track{
-		{name: "latency", kind: "stick", color: 1, ofLoad: func(o *result.LoadOverTime) (x, y []float64) { return latencyOf(o, false) }},
-		{name: "latency of slow requests", kind: "stick", color: 2, ofLoad: func(o *result.LoadOverTime) (x, y []float64) { return latencyOf(o, true) }},
+		{name: "latency", kind: "stick", color: 1, ofLoad: func(o *result.LoadOverTime) points { return latencyOf(o, false) }},
+		{name: "latency of slow requests", kind: "stick", color: 2, ofLoad: func(o *result.LoadOverTime) points { return latencyOf(o, true) }},
 	}},
 	{"GC cycles: how long", Seconds, []track{
-		{name: "GC cycle", kind: "stick", color: 5, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Clock) }},
+		{name: "GC cycle", kind: "stick", color: 5, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Clock) }},
 	}},
 	{"longest stop-the-world", Seconds, []track{
-		{name: "pause", kind: "stick", color: 2, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Pause) }},
+		{name: "pause", kind: "stick", color: 2, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Pause) }},
 	}},
 	{"GC assists: CPU time", Seconds, []track{
-		{name: "assists", kind: "stick", color: 4, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Assist) }},
+		{name: "assists", kind: "stick", color: 4, of: func(s *result.Series) points { return cpuOf(s, s.GC.Assist) }},
 	}},
 	{"page faults a second", Count, []track{
-		{name: "page faults a second", kind: "line", color: 6, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Faults) }},
+		{name: "page faults a second", kind: "line", color: 6, area: true, step: true, of: func(s *result.Series) points { return ratesOf(s.Faults) }},
 	}},
 	{"throttled by the CPU quota: seconds a second", Count, []track{
-		{name: "throttled", kind: "line", color: 3, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Throttled) }},
+		{name: "throttled", kind: "line", color: 3, area: true, step: true, of: func(s *result.Series) points { return ratesOf(s.Throttled) }},
 	}},
 }
 
-func bytesOf(t *result.Track) (x, y []float64) {
+func bytesOf(t *result.Track) (p points) {
 	for i := range min(len(t.Seconds), len(t.Bytes)) {
-		x, y = append(x, t.Seconds[i]), append(y, float64(t.Bytes[i]))
+		p.add(t.Seconds[i], float64(t.Bytes[i]))
 	}
-	return x, y
+	return p
 }
 
 // cyclesOf returns a figure of the GC cycles, of those that have it.
-func cyclesOf[V uint64 | float64](s *result.Series, of []V) (x, y []float64) {
-	for i := range s.GC.Len() {
+func cyclesOf[V uint64 | float64](s *result.Series, of []V) points {
+	p := points{all: s.GC.Len()}
+	for i := range p.all {
 		if of[i] > 0 {
-			x, y = append(x, s.GC.Seconds[i]), append(y, float64(of[i]))
+			p.add(s.GC.Seconds[i], float64(of[i]))
+		} else {
+			p.skip()
 		}
 	}
-	return x, y
+	p.read = len(p.x)
+	if p.read == 0 && p.all > 0 && slices.Max(s.GC.Clock) > 0 {
+		p.all = 0 // cycles were seen, and have none: no goal with GOGC=off
+	}
+	return p
+}
+
+// cpuOf is CPU time of the GC cycles, of those of which it was read.
+func cpuOf(s *result.Series, of []*float64) points {
+	p := points{all: s.GC.Len()}
+	for i := range p.all {
+		if of[i] != nil {
+			p.add(s.GC.Seconds[i], *of[i])
+		}
+	}
+	p.read = len(p.x)
+	return p
 }
 
 // heapInUse is the heap where GC cycles tell it: when they start, and what is live when
 // they have ended.
-func heapInUse(s *result.Series) (x, y []float64) {
-	last := 0.0
-	for i := range s.GC.Len() {
+func heapInUse(s *result.Series) points {
+	p, last := points{all: s.GC.Len()}, 0.0
+	for i := range p.all {
 		if s.GC.Start[i] == 0 || s.GC.Live[i] == 0 {
-			continue // nobody saw that
+			p.skip()
+			continue
 		}
 		end := s.GC.Seconds[i]
 		begin := max(last, end-s.GC.Clock[i])
-		x, y = append(x, begin, max(begin, end)), append(y, float64(s.GC.Start[i]), float64(s.GC.Live[i]))
+		p.add(begin, float64(s.GC.Start[i]))
+		p.add(max(begin, end), float64(s.GC.Live[i]))
 		last = max(begin, end)
+		p.read++
 	}
-	return x, y
+	return p
 }
 
-func ratesOf(r *result.Rates) (x, y []float64) {
+func ratesOf(r *result.Rates) (p points) {
 	if r == nil || !(r.BinSeconds > 0) {
-		return nil, nil
+		return p
 	}
 	for i, n := range r.Counts {
-		x, y = append(x, float64(i)*r.BinSeconds), append(y, n/r.BinSeconds)
+		p.add(float64(i)*r.BinSeconds, n/r.BinSeconds)
 	}
-	return append(x, float64(len(x))*r.BinSeconds), append(y, 0)
+	p.add(float64(len(p.x))*r.BinSeconds, 0)
+	return p
 }
 
 // latencyOf returns the slowest request of each window, of those with slow ones or of the
 // others.
-func latencyOf(o *result.LoadOverTime, slow bool) (x, y []float64) {
+func latencyOf(o *result.LoadOverTime, slow bool) (p points) {
 	for i, longest := range o.Max {
 		if longest != nil && (o.Slow[i] > 0) == slow {
-			x, y = append(x, *o.Start+float64(i)*o.Window), append(y, *longest)
+			p.add(*o.Start+float64(i)*o.Window, *longest)
 		}
 	}
-	return x, y
+	return p
 }
 
 // timeline draws runs over time: all figures of one, or those of several on one axis.
@@ -150,25 +202,44 @@ func timeline(runs []timed) *Block {
 		Caption: "Drag to look closer. Memory is of all processes together; the heap is known when GC cycles start and end.",
 		X:       Axis{Label: "seconds since the start", Format: Seconds}}
 	tb := &Table{Caption: "Over time", Head: cols("figure", "readings", "min", "max", "last")}
+	var missing, partly []string
 	for _, l := range lanes {
 		lane := Lane{Label: l.label, Format: l.format}
 		for _, t := range l.tracks {
 			one := Lane{Label: t.name, Format: l.format}
 			for i, r := range runs {
-				x, y := t.points(r)
+				p := t.points(r)
+				x, y := p.x, p.y
+				row := t.name
+				if len(runs) > 1 {
+					row += ", " + r.name
+				}
+				if len(x) == 0 && p.read < p.all {
+					missing = append(missing, row+" (not read)")
+				}
 				if len(x) == 0 || !increasing(x) || len(runs) == 1 && slices.Max(y) <= 0 {
 					continue
 				}
-				s := LaneSeries{Name: t.name, Kind: t.kind, Color: t.color, Dash: t.dash, Area: t.area, Step: t.step, X: rounded(x), Y: rounded(y)}
-				row := t.name
+				n := p.readings()
+				tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(row), num(itoa(n), float64(n)),
+					laneValue(l.format, slices.Min(y)), laneValue(l.format, slices.Max(y)), laneValue(l.format, y[len(y)-1])}})
+				// A stick is a moment of its own, and says nothing of others.
+				if n < leastPoints && (t.kind == "line" || n < p.all) {
+					missing = append(missing, formatf("%s (%s)", row, unit.Plural(n, "reading")))
+					continue
+				}
+				if n < p.all {
+					partly = append(partly, formatf("%s %d of %d", row, n, p.all))
+				}
+				s := LaneSeries{Name: t.name, Kind: t.kind, Color: t.color, Dash: t.dash, Area: t.area, Step: t.step, X: rounded(x), Y: rounded(y), Gaps: p.gaps}
 				if len(runs) > 1 { // a color for each run
 					s.Name, s.Color, s.Dash, s.Area = r.name, []int{2, 1, 3, 4, 5, 6}[i%6], i > 0, false
-					row += ", " + r.name
+				}
+				if t.kind != "line" {
+					s.Gaps = nil
 				}
 				one.Series = append(one.Series, s)
 				c.End = max(c.End, x[len(x)-1], r.wall)
-				tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(row), num(itoa(len(y)), float64(len(y))),
-					laneValue(l.format, slices.Min(y)), laneValue(l.format, slices.Max(y)), laneValue(l.format, y[len(y)-1])}})
 			}
 			switch {
 			case len(one.Series) == 0 || len(runs) > 1 && !slices.ContainsFunc(one.Series, func(s LaneSeries) bool { return slices.Max(s.Y) > 0 }):
@@ -185,9 +256,20 @@ func timeline(runs []timed) *Block {
 			c.Lanes = append(c.Lanes, lane)
 		}
 	}
+	if len(missing) > 0 {
+		b.Words = append(b.Words, formatf("Too few readings for a chart: %s.", join(missing)))
+	}
 	if len(c.Lanes) == 0 || !(c.End > 0) || math.IsInf(c.End, 0) {
-		b.Words = []string{"Nothing was seen over time."}
+		if b.Words == nil {
+			b.Words = []string{"Nothing was read over time."}
+		}
+		if len(tb.Rows) > 0 {
+			b.Tables = []*Table{tb}
+		}
 		return b
+	}
+	if len(partly) > 0 {
+		c.Caption += formatf(" Not all is known of GC cycles of which several ended between two readings. Read: %s.", join(partly))
 	}
 	for _, r := range runs {
 		if n := r.series.GC.Stride; n > 1 {

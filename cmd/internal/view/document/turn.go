@@ -49,7 +49,7 @@ func comparable(results []*result.Result) bool {
 // differencesSection is what of two results must be known before their figures are read: what
 // differs beside them, and that no verdict is possible.
 func differencesSection(a, b *result.Result) *Section {
-	s := &Section{Kicker: "folio compare", Heading: a.Name + " against " + b.Name}
+	s := &Section{Kicker: "folio compare", Heading: b.Name + " against " + a.Name}
 	c, err := compared(a, b, nil)
 	if err != nil {
 		s.Answers = []Answer{{Text: "Not compared: " + err.Error() + "."}}

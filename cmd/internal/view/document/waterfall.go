@@ -9,7 +9,7 @@ import (
 // waterfallBlock draws the parts of RSS, and lists them. gc says how the GC is set.
 func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	c := &Chart{Kind: Bars, Title: "RSS by part", X: Axis{Label: "memory", Format: Bytes},
-		Caption: formatf("The parts add up to RSS, %s.", unit.Size(w.RSS))}
+		Caption: formatf("The parts add up to RSS, %s. In the table, how says where a size is from: read of the kernel or the Go runtime, computed from that by a rule, or the remainder, which nothing else accounts for.", unit.Size(w.RSS))}
 	in := Series{Name: "in memory", Color: 1}
 	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "counted by the runtime", "changed while read", "how")}
 	tb.Head[5] = Column{Label: "how", Minor: true}
@@ -118,7 +118,9 @@ func classFolds(classes []result.MemoryClass) []*Fold {
 	others := formatf("other size classes: %d", len(rest))
 	top := fold(title, classes[:topClasses])
 	top.Tables[0].Rows = append(top.Tables[0].Rows, classRow(plain(others), sum))
-	return []*Fold{top, fold(upper(others), rest)}
+	below := fold(upper(others), rest)
+	below.Rest = true
+	return []*Fold{top, below}
 }
 
 func classRow(name Cell, c result.MemoryClass) Row {

@@ -32,14 +32,14 @@ func TestBesideIsNeutral(t *testing.T) {
 	if first < 0 || first > answer {
 		t.Fatalf("what differs is at %d, the first answer at %d", first, answer)
 	}
-	for _, want := range []string{"file0.json against file1.json: they differ in", "<code><bdi>-n 60</bdi></code>",
+	for _, want := range []string{"file1.json against file0.json: they differ in", "<code><bdi>-n 60</bdi></code>",
 		"<code><bdi>-n 300</bdi></code>", "(5 minutes later)"} {
 		if !strings.Contains(text[first:answer], want) {
 			t.Errorf("above the answers there is no %q", want)
 		}
 	}
 	section, _, _ := strings.Cut(text[answer:], "</article>")
-	for _, want := range []string{`<div class="answer main neutral">`, "<p class=\"text\"><bdi>Not interleaved: a difference may be the machine&#39;s. Prog default, cpu-sec/op: ", "(-66.7%)", `"t":"file0.json: default"`,
+	for _, want := range []string{`<div class="answer main neutral">`, "<p class=\"text\"><bdi>Prog default, cpu-sec/op: from ", "(-66.7%)", `"t":"file0.json: default"`,
 		`"t":"file1.json: default"`, `"t":"file1.json: recommended"`} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the comparison has no %q", want)
@@ -111,7 +111,7 @@ func TestBenchmarksPage(t *testing.T) {
 	if first < 0 || first > answer || !strings.Contains(text[first:answer], "linux/arm64") {
 		t.Errorf("what differs is at %d, the answer at %d", first, answer)
 	}
-	for _, want := range []string{"<h1><bdi>old.txt against new.txt</bdi></h1>", "Not interleaved: a difference may be the machine&#39;s. ", "(-50.0%)",
+	for _, want := range []string{"<h1><bdi>new.txt against old.txt</bdi></h1>", "Not interleaved: a difference may be the machine&#39;s. ", "(-50.0%)",
 		"sec/op, less is better", "-50.0%</bdi></td>", "± 4%"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

@@ -211,12 +211,13 @@ folio.kinds.calls = (() => {
       const unit = textWidth('MMMMMMMMMM', MONO) / 10;
       for (const s of shown) {
         const hit = pattern && pattern.test(s.n.f.name);
+        const cls = color(s.n), ink = /light|diff/.test(cls) ? '' : cls;
         const g = svg(chart, 'g', { class: (pattern ? hit ? 'hit' : 'miss' : '') + (s.dim ? ' dim' : '') });
-        svg(g, 'rect', { class: 'call ' + color(s.n), x: s.x, y: s.d * ROW, width: Math.max(s.width - 0.6, 0.6), height: ROW - 1 });
+        svg(g, 'rect', { class: 'call ' + cls, x: s.x, y: s.d * ROW, width: Math.max(s.width - 0.6, 0.6), height: ROW - 1 });
         const room = Math.floor((s.width - 6) / unit);
         if (room >= 3) {
           const text = s.n.up || opts.up || opts.alone ? short(s.n.f.name) : 'all';
-          svg(g, 'text', { class: 'call-name', x: s.x + 3, y: s.d * ROW + 16 }, text.length > room ? text.slice(0, room - 1) + '…' : text);
+          svg(g, 'text', { class: 'call-name ' + ink, x: s.x + 3, y: s.d * ROW + 16 }, text.length > room ? text.slice(0, room - 1) + '…' : text);
         }
       }
       const ring = svg(chart, 'path', { class: 'ring', display: 'none' });

@@ -207,7 +207,7 @@ const folio = (() => {
           if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}`, ...link });
           svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})`, ...link });
         }
-        if (p.t) texts.push([px, py, p.t + (!narrow && p.n && !p.t.endsWith(p.n) ? ': ' + p.n : '')]);
+        if (p.t) texts.push([px, py, p.t + (p.n && !p.t.endsWith(p.n) ? ': ' + p.n : '')]);
         if (!s.mute) spots.push({ x: px, y: py, of: p, series: s });
       });
     });
@@ -215,13 +215,15 @@ const folio = (() => {
     // heights above and below it, the one with the fewest points and no other text.
     const taken = [];
     texts.forEach(([px, py, whole]) => {
-      const t = cut(whole, w - 8, 'named'), tw = textWidth(t, 'named');
+      const t = cut(whole, w - m.l - 4, 'named'), tw = textWidth(t, 'named');
       const around = [[8, -11], [-8 - tw, -11], [8, 20], [-8 - tw, 20], [-tw / 2, -16], [-tw / 2, 26], [8, -28], [-8 - tw, -28], [-8 - tw, 36], [8, 36]];
       for (let d = 44; d < h; d += 8) around.push([-tw / 2, -d], [-tw / 2, d]);
       const places = around.map(([dx, dy], i) => {
-        const x0 = Math.min(Math.max(px + dx, 0), w - tw), y = py + dy, b = { x0, x1: x0 + tw, y0: y - 11, y1: y + 3, y };
+        const x0 = Math.min(Math.max(px + dx, 0), w - tw), at = py + dy, b = { x0, x1: x0 + tw, y0: at - 11, y1: at + 3, y: at };
         const cross = o => o.x0 < b.x1 && o.x1 > b.x0 && o.y0 < b.y1 && o.y1 > b.y0;
-        b.cost = i * 0.1 + d3.sum(spots, q => +cross({ x0: q.x - 4, x1: q.x + 4, y0: q.y - 4, y1: q.y + 4 })) + 100 * d3.sum(taken, o => +cross(o))
+        b.cost = i * 0.1 + d3.sum(spots, q => 5 * cross({ x0: q.x - 7, x1: q.x + 7, y0: q.y - 7, y1: q.y + 7 })
+          + 0.4 * (q.of.yl !== undefined && cross({ x0: q.x, x1: q.x, y0: y.s(q.of.yh), y1: y.s(q.of.yl) }))
+          + 0.4 * (q.of.xl !== undefined && cross({ x0: x.s(q.of.xl), x1: x.s(q.of.xh), y0: q.y, y1: q.y }))) + 100 * d3.sum(taken, o => +cross(o))
           + (b.x0 < m.l ? 10 : 0) + (b.y0 < Math.max(16, m.t - 12) || b.y1 + 2 > h - m.b ? 200 : 0);
         return b;
       });
@@ -260,6 +262,7 @@ const folio = (() => {
     x.ticks.forEach(v => svg(grid, 'path', { d: `M${x.s(v)},${r.m.t}V${r.h - r.m.b}` }));
     svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(fx).tickSizeOuter(0));
     words(root, 'label', { x: (r.m.l + r.w - r.m.r) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''), r.w - r.m.l - r.m.r);
+    if (x.s.domain()[0] < 0) svg(root, 'path', { class: 'zero', d: `M${x.s(0)},${r.m.t}V${r.h - r.m.b}` });
     names(root, c, r, per);
     const spots = [];
     seen.forEach((s, k) => s.p.forEach(p => {
@@ -273,7 +276,7 @@ const folio = (() => {
         svg(root, 'rect', { class: 'mark bar ' + cls, x: Math.min(zero, px), y: y0, width: Math.max(Math.abs(px - zero), 1), height: each - 3 });
       }
       if (p.xl !== undefined) svg(root, 'path', { class: 'error c0', d: `M${x.s(Math.max(p.xl, x.log ? x.s.domain()[0] : p.xl))},${mid}H${x.s(p.xh)}` });
-      const after = Math.max(px, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5);
+      const after = Math.max(px, zero, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5);
       if (p.t) words(root, 'value', { x: after, y: mid + 4 }, p.t, r.w - after - 2);
       spots.push({ x: px, y: mid, of: p, series: s, hit: (_, py) => py >= y0 && py < y0 + each });
     }));

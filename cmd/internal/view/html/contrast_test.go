@@ -83,18 +83,26 @@ const faint = `(() => {` + contrast + `return faintIn(document.body); })()`
 
 // inks draws a text on each color of charts, as bars have it.
 const inks = `(() => {` + contrast + `
-	const svg = d3.select(document.querySelector('main')).append('svg').attr('width', 400).attr('height', 400).attr('id', 'inks');
-	for (let i = 0; i < 8; i++) for (const light of ['', ' light']) {
+	const svg = d3.select(document.querySelector('main')).append('svg').attr('width', 400).attr('height', 400).attr('id', 'inks'), faded = [];
+	for (let i = 0; i < 10; i++) for (const light of ['', ' light']) {
 		const x = light ? 200 : 0, y = i * 40;
 		svg.append('rect').attr('class', 'mark bar c' + i + light).attr('x', x).attr('y', y).attr('width', 180).attr('height', 30);
 		svg.append('text').attr('class', 'inside c' + i + (light ? ' onlight' : '')).attr('x', x + 20).attr('y', y + 20).text('c' + i + light);
 	}
+	// What is drawn is seen on the page, by its fill or by its border (WCAG 1.4.11).
+	const ground = below(svg.node());
+	svg.selectAll('rect').each(function () {
+		const style = getComputedStyle(this), seen = Math.max(ratio(over(rgba(style.fill), Number(style.fillOpacity), ground), ground),
+			style.stroke === 'none' ? 0 : ratio(over(rgba(style.stroke), 1, ground), ground));
+		if (seen < 3) faded.push(seen.toFixed(2) + ' instead of 3: ' + this.getAttribute('class'));
+	});
 	const out = faintIn(svg.node()), texts = svg.selectAll('text').size(), grounds = new Set(svg.selectAll('text').nodes().map(t => String(areas(t, below(t))[1])));
 	svg.remove();
-	return [texts, grounds.size, ...out].map(String);
+	return [texts, grounds.size, ...out, ...faded].map(String);
 })()`
 
-// Texts can be read on every color that charts have, in both themes, and printed.
+// Every color that charts have is seen on the page, and texts can be read on it, in both themes,
+// and printed.
 func TestInks(t *testing.T) {
 	testenv.Long(t)
 	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
@@ -105,8 +113,8 @@ func TestInks(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := eval[[]string](b, inks)
-			if len(got) < 2 || got[0] != "16" || got[1] != "16" {
-				t.Fatalf("%s, %s: %q texts on %q colors, want 16", media, theme, got[0], got[1])
+			if len(got) < 2 || got[0] != "20" || got[1] != "20" {
+				t.Fatalf("%s, %s: %q texts on %q colors, want 20", media, theme, got[0], got[1])
 			}
 			for _, text := range got[2:] {
 				t.Errorf("%s, %s: %s", media, theme, text)

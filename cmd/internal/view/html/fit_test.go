@@ -146,6 +146,44 @@ func TestNothingIsCut(t *testing.T) {
 	}
 }
 
+// A value of a table is not broken within a word, such as a size within its unit, where there is
+// room for it elsewhere.
+func TestValuesAreWhole(t *testing.T) {
+	testenv.Long(t)
+	f := resulttest.Tune(8, "./prog")
+	for i := range f.Arms {
+		if f.Arms[i].Name == "GOGC=400" {
+			f.Arms[i].Name = "GOGC=off GOMEMLIMIT=14384MiB"
+		}
+	}
+	for i := range f.Recommendations {
+		if r := &f.Recommendations[i]; r.Arm == "GOGC=400" {
+			r.Arm = "GOGC=off GOMEMLIMIT=14384MiB"
+		}
+	}
+	b := open(t, pageOf(t, f), 1280, 900)
+	for _, width := range []int64{1280, 1024, 720, 390} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		b.settled(width)
+		const broken = `[...document.querySelectorAll('table bdi')].filter(e => e.checkVisibility()).flatMap(e => {
+			const text = e.firstChild, out = [];
+			for (const m of (text?.data || '').matchAll(/\S+/g)) {
+				const r = document.createRange();
+				r.setStart(text, m.index);
+				r.setEnd(text, m.index + m[0].length);
+				if (!/-/.test(m[0]) && r.getClientRects().length > 1) out.push(m[0]);
+			}
+			return out;
+		})`
+		for _, word := range eval[[]string](b, broken) {
+			t.Errorf("at width %d, %s is broken", width, word)
+		}
+	}
+	if n := eval[int](b, `[...document.querySelectorAll('tbody th')].filter(e => e.textContent === 'GOGC=off GOMEMLIMIT=14384MiB').length`); n == 0 {
+		t.Error("no table has the setting")
+	}
+}
+
 // settled waits until charts and tables have followed the width of the window.
 func (b *tab) settled(width int64) {
 	b.Helper()

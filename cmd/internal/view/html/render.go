@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/foliomem/folio/cmd/internal/view/document"
 )
@@ -58,11 +60,21 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		return template.JS(data), err
 	},
 	"detail": document.IsDetail,
+	"long":   long,
 	"raw": func(r *document.Raw) (template.HTML, error) {
 		text, err := pack(r.JSON)
 		return template.HTML(text), err // base64, in an element without markup
 	},
 }).Parse(pageText))
+
+// longWord is the length from which a word of a table may be broken anywhere: GOMEMLIMIT=14384MiB
+// may not.
+const longWord = 28
+
+// long says that a text has a word that is too long for a column.
+func long(text string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return utf8.RuneCountInString(w) >= longWord })
+}
 
 // hash returns the source expression of a Content-Security-Policy that allows
 // exactly this script or style.

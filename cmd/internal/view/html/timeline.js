@@ -22,9 +22,11 @@ folio.kinds.time = (() => {
   // line is the path of a series within the window, with one point on each side.
   function path(s, x, y, from, to, base) {
     const i = Math.max(0, at(s.x, from)), j = Math.min(s.x.length, at(s.x, to) + 2);
-    const points = d3.range(i, j).map(k => [x(s.x[k]), y(s.y[k])]);
-    const curve = s.step ? d3.curveStepAfter : d3.curveLinear;
-    return { line: d3.line().curve(curve)(points), area: s.area ? d3.area().curve(curve).y0(base)(points) : null };
+    const curve = s.step ? d3.curveStepAfter : d3.curveLinear, cuts = [i, ...(s.gaps || []).filter(k => k > i && k < j), j];
+    // A piece between gaps; of one point, a dot.
+    const pieces = d3.pairs(cuts).map(([a, b]) => d3.range(a, b).map(k => [x(s.x[k]), y(s.y[k])]));
+    const dot = ([a, b]) => `M${a - 2},${b}H${a + 2}`, line = d3.line().curve(curve), area = d3.area().curve(curve).y0(base);
+    return { line: pieces.map(p => p.length === 1 ? dot(p[0]) : line(p)).join(''), area: s.area ? pieces.map(p => area(p)).join('') : null };
   }
 
   return function draw(host, c, own) {
@@ -94,7 +96,7 @@ folio.kinds.time = (() => {
             svg(g, 'path', { class: 'line c' + s.color + (s.dash ? ' dash' : ''), d: p.line });
           } else {
             const i0 = Math.max(0, at(s.x, from)), i1 = at(s.x, to) + 1;
-            svg(g, 'path', { class: 'stick c' + s.color, d: d3.range(i0, i1).map(k => `M${x(s.x[k])},${bottom}V${Math.min(y.s(s.y[k]), bottom - 1)}`).join('') });
+            svg(g, 'path', { class: 'stick c' + s.color, d: d3.range(i0, i1).filter(k => s.y[k] > 0).map(k => `M${x(s.x[k])},${bottom}V${Math.min(y.s(s.y[k]), bottom - 1)}`).join('') });
           }
         }
         spots.push({ lane, top, bottom, fy });

@@ -19,7 +19,13 @@ func Render(p *document.Document) []byte {
 	return []byte(strings.TrimSpace(w.b.String()) + "\n")
 }
 
-type writer struct{ b strings.Builder }
+type writer struct {
+	b     strings.Builder
+	wrote map[string]bool // tables of the section
+}
+
+// longSummary is the length of a block's answer beyond which it stands below its title.
+const longSummary = 80
 
 // para writes a paragraph, unless it is empty.
 func (w *writer) para(text string) {
@@ -29,12 +35,13 @@ func (w *writer) para(text string) {
 }
 
 func (w *writer) section(s *document.Section) {
+	w.wrote = make(map[string]bool)
 	heading := escape(s.Heading)
 	if s.Code {
 		heading = span(s.Heading)
 	}
 	w.para("## " + escape(s.Kicker) + ": " + heading)
-	w.tablesOf("", s.First)
+	w.para(w.tablesOf("", s.First))
 	for _, a := range s.Answers {
 		w.answer(a)
 	}
@@ -49,7 +56,11 @@ func (w *writer) section(s *document.Section) {
 func (w *writer) answer(a document.Answer) {
 	text := escape(a.Text)
 	if a.Figure != "" {
-		text = "**" + escape(a.Figure) + "** " + text
+		figure := escape(a.Figure)
+		if !strings.ContainsAny(figure, "0123456789") { // a name, and no measure of the text
+			figure += ":"
+		}
+		text = "**" + figure + "** " + text
 	}
 	if a.Goal != "" {
 		text = escape(a.Goal) + ": " + text
@@ -66,20 +77,20 @@ func (w *writer) answer(a document.Answer) {
 
 // block writes a block, folded below its answer where it has tables.
 func (w *writer) block(b *document.Block) {
-	title, tables := b.Title, b.AllTables()
+	title, tables := b.Title, w.tablesOf(b.Title, b.ShortTables())
 	var words []string
 	for _, f := range b.Folds {
 		words = append(words, f.Words...)
 	}
-	if len(tables)+len(words) == 0 {
+	if tables == "" && len(words) == 0 {
 		if title != "" && len(b.Words) > 0 {
 			w.para("### " + escape(title))
 		}
-		w.words(b)
+		w.words(b, "")
 		return
 	}
 	says := b.Says()
-	if says == title {
+	if says == title || len(title)+len(says) > longSummary {
 		says = ""
 	}
 	if title == "" {
@@ -92,16 +103,17 @@ func (w *writer) block(b *document.Block) {
 	if b.Lead != says {
 		w.para(escape(b.Lead))
 	}
-	w.words(b)
-	w.tablesOf(b.Title, tables)
+	w.words(b, says)
+	w.para(tables)
 	w.list(words)
 	w.para("</details>")
 }
 
-func (w *writer) words(b *document.Block) {
+// words writes those of a block, but what its title says.
+func (w *writer) words(b *document.Block, says string) {
 	w.para(escape(b.Sure))
 	for _, l := range b.Words {
-		if l != b.Says() || len(b.Tables) == 0 {
+		if l != says {
 			w.para(escape(l))
 		}
 	}
@@ -115,36 +127,47 @@ func (w *writer) list(texts []string) {
 	w.para(out.String())
 }
 
-// tablesOf writes tables under a title; of rows that are recommended the cells are bold.
-func (w *writer) tablesOf(title string, all []*document.Table) {
+// tablesOf returns tables under a title, without those that the section has already; of rows that
+// are recommended the cells are bold.
+func (w *writer) tablesOf(title string, all []*document.Table) string {
+	var out strings.Builder
 	for _, t := range all {
 		if len(t.Rows) == 0 || len(t.Head) == 0 {
 			continue
 		}
+		text := tableText(t)
 		if caption := t.TextCaption(); caption != title {
-			w.para(escape(caption))
+			text = escape(caption) + "\n\n" + text
 		}
-		var out strings.Builder
-		for _, c := range t.Head {
-			out.WriteString("| " + escape(c.Label) + " ")
+		if !w.wrote[text] {
+			w.wrote[text] = true
+			out.WriteString(text + "\n")
 		}
-		out.WriteString("|\n")
-		for _, c := range t.Head {
-			if c.Num {
-				out.WriteString("|--:")
-			} else {
-				out.WriteString("|---")
-			}
-		}
-		out.WriteString("|\n")
-		for _, r := range t.All() {
-			for _, c := range r.Cells {
-				out.WriteString("| " + cell(c, r.Mark) + " ")
-			}
-			out.WriteString("|\n")
-		}
-		w.para(out.String())
 	}
+	return out.String()
+}
+
+func tableText(t *document.Table) string {
+	var out strings.Builder
+	for _, c := range t.Head {
+		out.WriteString("| " + escape(c.Label) + " ")
+	}
+	out.WriteString("|\n")
+	for _, c := range t.Head {
+		if c.Num {
+			out.WriteString("|--:")
+		} else {
+			out.WriteString("|---")
+		}
+	}
+	out.WriteString("|\n")
+	for _, r := range t.All() {
+		for _, c := range r.Cells {
+			out.WriteString("| " + cell(c, r.Mark) + " ")
+		}
+		out.WriteString("|\n")
+	}
+	return out.String()
 }
 
 func cell(c document.Cell, mark bool) string {

@@ -81,3 +81,27 @@ Rows
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// A long answer of a block stands below its title, a table that the section has already is not
+// repeated, and what a table has the sum of is left out.
+func TestShort(t *testing.T) {
+	table := func(name string) *document.Table {
+		return &document.Table{Caption: name, Head: []document.Column{{Label: "what"}}, Rows: []document.Row{{Cells: []document.Cell{{Text: name + " row"}}}}}
+	}
+	long := strings.Repeat("a long answer ", 6) + "ends."
+	got := string(Render(&document.Document{Sections: []*document.Section{{
+		Kicker: "folio tune", Heading: "prog",
+		Answers: []document.Answer{{Figure: "default", Text: "Inconclusive."}},
+		Blocks: []*document.Block{
+			{Title: "First", Words: []string{long}, Tables: []*document.Table{table("sites")},
+				Folds: []*document.Fold{{Tables: []*document.Table{table("top")}}, {Tables: []*document.Table{table("others")}, Rest: true}}},
+			{Title: "Second", Tables: []*document.Table{table("sites")}},
+		},
+	}}}))
+	for text, want := range map[string]int{"**default:** Inconclusive.": 1, "<summary>First</summary>": 1, long: 1,
+		"sites row": 1, "top row": 1, "others row": 0, "Second": 0} {
+		if n := strings.Count(got, text); n != want {
+			t.Errorf("%q is there %d times, want %d:\n%s", text, n, want, got)
+		}
+	}
+}

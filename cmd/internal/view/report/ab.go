@@ -29,7 +29,7 @@ var abLabels = map[string]string{
 	"wall_seconds": "wall", "user_seconds": "user CPU", "sys_seconds": "system CPU", "cpu_seconds": "CPU",
 	"peak_rss_bytes": "peak RSS", "peak_tree_rss_bytes": "peak RSS, all processes",
 	"minor_faults": "page faults", "major_faults": "major faults", "gc_cycles": "GC cycles",
-	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause", "gc_runtime_cpu_seconds": "GC CPU, traced",
+	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause",
 	"gc_cpu_seconds": "GC CPU", "gc_cpu_fraction": "GC share", "memory_tax_fraction": "memory tax",
 	"p50_seconds": "p50", "p99_seconds": "p99", "p999_seconds": "p99.9", "cpu_per_request_seconds": "CPU per request",
 	"heap_peak_bytes": "peak heap", "huge_peak_bytes": "peak on huge pages",
@@ -294,6 +294,12 @@ func ABShown(x *result.ABFigure) bool {
 		return false // the share has it
 	}
 	return x.Base != 0 || x.Difference != 0 || x.Different
+}
+
+// ABListed says whether a figure of a comparison is listed: the GC's CPU time by the runtime is an
+// estimate for where samples do not tell.
+func ABListed(c *result.ABComparison, x *result.ABFigure) bool {
+	return x.Primary || x.Key != "gc_runtime_cpu_seconds" || c.Find("gc_cpu_seconds") == nil
 }
 
 // ABSmall is the part of the CPU time below which a class is not shown unless it differs.
