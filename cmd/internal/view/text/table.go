@@ -100,6 +100,10 @@ func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
 			if width[i] == 0 {
 				continue
 			}
+			if i == 0 && console.Width(c) > width[0] {
+				lines = append(lines, "  "+c)
+				c = ""
+			}
 			b.WriteString("  ")
 			pad := strings.Repeat(" ", width[i]-console.Width(c))
 			if t.Head[i].Num {
@@ -116,34 +120,45 @@ func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
 	return lines
 }
 
-// fit shortens the widest column of words where the terminal is too narrow: in the middle,
-// where names are longest.
+// fit makes the columns of a table fit where the terminal is too narrow. Other words than the names
+// are shortened in the middle, where they are longest; then the last columns are left to --full; a
+// name that is still too long stands on a line of its own, whole: it is what readers copy.
 func (p *printer) fit(t *document.Table, rows [][]string, width []int) {
 	if p.o.Width <= 0 || t.Bar > 0 {
 		return
 	}
-	over, widest := -p.o.Width, -1
+	over, widest, last := -p.o.Width, -1, 0
 	for i, w := range width {
-		if w > 0 {
-			over += w + 2
+		if w == 0 {
+			continue
 		}
-		if !t.Head[i].Num && (widest < 0 || w > width[widest]) {
+		over, last = over+w+2, i
+		if i > 0 && !t.Head[i].Num && (widest < 0 || w > width[widest]) {
 			widest = i
 		}
 	}
-	if over <= 0 || widest < 0 {
-		return
+	if over > 0 && widest > 0 && width[widest] > leastWords {
+		most := max(width[widest]-over, leastWords)
+		for _, r := range rows {
+			if c := []rune(r[widest]); len(c) > most {
+				r[widest] = string(c[:most/3]) + "..." + string(c[len(c)-(most-most/3-3):])
+			}
+		}
+		over -= width[widest] - most
+		width[widest] = most
 	}
-	most := max(width[widest]-over, leastWords)
-	for _, r := range rows {
-		if c := []rune(r[widest]); len(c) > most {
-			r[widest] = string(c[:most/3]) + "..." + string(c[len(c)-(most-most/3-3):])
+	for ; over > 0 && width[0]-over < leastWords && last > 1 && !p.o.Full; last-- {
+		if width[last] > 0 {
+			over -= width[last] + 2
+			width[last] = 0
 		}
 	}
-	width[widest] = min(width[widest], most)
+	if over > 0 {
+		width[0] = min(width[0], max(width[0]-over, leastWords))
+	}
 }
 
-// leastWords is to how many columns one is shortened at most.
+// leastWords is to how many columns words are shortened at most.
 const leastWords = 20
 
 // bars draws the column that a table has bars of, with one for its head; nil for none.
