@@ -45,6 +45,7 @@ type Answer struct {
 	Sure   string // how well it is known
 	Line   string // to paste into a shell, "" for none
 	Detail string
+	Brief  string // Detail where only the answer is shown, "" for all of it
 	Steps  []Step // what to do, where that is more than a line
 	Main   bool
 	Minor  bool // left out where only the answer is shown

@@ -161,12 +161,12 @@ func (t *tuned) answers() []Answer {
 	var out []Answer
 	for i, s := range said {
 		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
-			Line: s.Line, Detail: strings.Join(s.Notes, " ")}
+			Line: s.Line, Detail: strings.Join(append(slices.Clone(s.Notes), s.More...), " "), Brief: strings.Join(s.Notes, " ")}
 		if s.Cost != "" {
 			a.Sure += "; " + s.Cost
 		}
 		if i == 0 {
-			a.Detail = strings.TrimSpace(a.Detail + " " + sure)
+			a.Detail, a.Brief = strings.TrimSpace(a.Detail+" "+sure), strings.TrimSpace(a.Brief+" "+sure)
 			if s.Arm != nil && s.Figure == "" && s.Arm.Name == t.file.Arms[0].Name {
 				a.Figure = "default"
 			}

@@ -18,6 +18,7 @@ type Said struct {
 	Gain      string   // the same with its interval, and from what to what
 	Cost      string   // in memory
 	Notes     []string // what else to know
+	More      []string // and why, for who wants to know all
 	Line      string   // to paste into a shell; "" where nothing is to be changed
 	Permanent []string
 	Arm       *result.Arm // nil where nothing was measured
@@ -164,7 +165,7 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 			s.Notes = append(s.Notes, text)
 		}
 		if what := removed(def.Profile, arm.Profile, 3); what != "" && rec.Goal == result.GoalFastest {
-			s.Notes = append(s.Notes, "CPU time: "+what+".")
+			s.More = append(s.More, "CPU time: "+what+".")
 		}
 	}
 	if arm.Growing() {
@@ -178,7 +179,7 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		s.Notes = append(s.Notes, what+".")
 	}
 	if less := rec.Saves; less != nil && rec.Goal == result.GoalFastest {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s (?) takes less memory and may be as good: %s %s, peak RSS %s, against this one.",
+		s.More = append(s.More, fmt.Sprintf("%s (?) takes less memory and may be as good: %s %s, peak RSS %s, against this one.",
 			less.Arm, f.Metric.Label(), Change(less.Ratio), memoryChange(less.Memory)))
 	}
 	return s

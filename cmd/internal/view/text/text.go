@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -129,8 +130,14 @@ func (p *printer) answer(a document.Answer) {
 	p.say("", text)
 	p.say("  ", a.Sure)
 	p.code("  ", a.Line)
-	if a.Main || p.o.Full {
+	switch {
+	case p.o.Full:
 		p.say("  ", a.Detail)
+	case a.Main:
+		p.say("  ", cmp.Or(a.Brief, a.Detail))
+	}
+	if a.Line != "" && !p.o.Full { // how to keep it comes after it was tried
+		return
 	}
 	for _, s := range a.Steps {
 		p.say("  ", s.Do)
