@@ -55,7 +55,10 @@ type Answer struct {
 }
 
 // A Step is a sentence, with the exact command or code if there is one.
-type Step struct{ Do, Code string }
+type Step struct {
+	Do, Code string
+	Minor    bool // left out where only the answer is shown
+}
 
 // A Block is a chart with its table, either alone, or words.
 type Block struct {

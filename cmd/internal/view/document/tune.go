@@ -185,7 +185,7 @@ func (t *tuned) answers() []Answer {
 			if j == 0 {
 				way = upper(way) // a sentence; those after it begin with commands
 			}
-			a.Steps = append(a.Steps, Step{Do: way})
+			a.Steps = append(a.Steps, Step{Do: way, Minor: t.file.Program.Build == nil}) // the line does it, too
 		}
 		out = append(out, a)
 	}

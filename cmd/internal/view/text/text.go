@@ -136,10 +136,10 @@ func (p *printer) answer(a document.Answer) {
 	case a.Main:
 		p.say("  ", cmp.Or(a.Brief, a.Detail))
 	}
-	if a.Line != "" && !p.o.Full { // how to keep it comes after it was tried
-		return
-	}
 	for _, s := range a.Steps {
+		if s.Minor && !p.o.Full {
+			continue
+		}
 		p.say("  ", s.Do)
 		p.code("    ", s.Code)
 	}
