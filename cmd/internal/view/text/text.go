@@ -116,9 +116,10 @@ func (p *printer) section(s *document.Section) {
 }
 
 func (p *printer) answer(a document.Answer) {
+	a.Figure = strings.ReplaceAll(a.Figure, "−", "-") // one kind of minus, which grep finds
 	text := a.Text
 	// An interval is of the figure before it, which a part of the text may equal by chance.
-	if strings.HasPrefix(text, "[") || !strings.Contains(text, strings.TrimLeft(a.Figure, "+-−")) {
+	if strings.HasPrefix(text, "[") || !strings.Contains(text, strings.TrimLeft(a.Figure, "+-")) {
 		text = a.Figure + " " + text
 	}
 	if strings.HasSuffix(a.Goal, "?") {
