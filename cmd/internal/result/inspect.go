@@ -81,12 +81,17 @@ type Process struct {
 	Memory  []Memory `json:"memory"`
 	Of      *string  `json:"windows_of" redact:"keep"`
 	Windows *Windows `json:"windows"`
-	Bloat   *Bloat   `json:"bloat"`
-	Faults  *Faults  `json:"faults"`
-	Policy  Policy   `json:"policy"`
-	Hazards []string `json:"hazards" redact:"prose"`
-	Notes   []string `json:"notes" redact:"prose"`
+	// Collapse is the command that puts the dense windows on huge pages, for the user who looked.
+	Collapse string   `json:"collapse_command,omitempty" redact:"prose"`
+	Bloat    *Bloat   `json:"bloat"`
+	Faults   *Faults  `json:"faults"`
+	Policy   Policy   `json:"policy"`
+	Hazards  []string `json:"hazards" redact:"prose"`
+	Notes    []string `json:"notes" redact:"prose"`
 }
+
+// GainsLittle says that huge pages could hold too little more for them to save much time.
+func (p *Process) GainsLittle() bool { return p.Windows == nil || p.Windows.Gain < inspect.LittleHeap }
 
 // A MemoryLimit is that of the memory cgroup of which the least is left.
 type MemoryLimit struct {
@@ -186,7 +191,7 @@ func newProcess(p *inspect.Process) *Process {
 		out.Memory = append(out.Memory, Memory{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})
 	}
 	if p.Windows != nil {
-		out.Windows, out.Of = newWindows(*p.Windows), text(p.Of.String())
+		out.Windows, out.Of, out.Collapse = newWindows(*p.Windows), text(p.Of.String()), p.Collapse
 		if p.Policy.Against == nil && !p.Policy.Disabled() {
 			out.Windows.OptedOut = nil
 		}

@@ -55,7 +55,10 @@ type MemoryPart struct {
 
 // A MemoryAdvice is what makes parts of the memory smaller.
 type MemoryAdvice struct {
-	Rule string `json:"rule" redact:"keep"`
+	Rule  string `json:"rule" redact:"keep"`
+	Title string `json:"title" redact:"prose"`
+	// InUse says that only the program can drop this memory: it is not reclaimable.
+	InUse bool `json:"in_use"`
 	// Bytes is the most that can come back, Beyond what of it no advice before this one
 	// can return, and Of is Bytes by part.
 	Bytes  uint64        `json:"bytes"`
@@ -166,7 +169,7 @@ func newWaterfall(w *waterfall.Waterfall, r remedy.Remedies) *Waterfall {
 		Arenas: w.Arenas.Count, ArenaBytes: w.Arenas.Bytes, Advice: []MemoryAdvice{}, Together: r.Together,
 	}
 	for _, m := range r.List {
-		a := MemoryAdvice{Rule: m.Rule, Bytes: m.Most, Beyond: m.Beyond, What: m.What, Means: m.Means, Do: m.Do, Code: m.Code, Subject: m.Subject, See: m.See}
+		a := MemoryAdvice{Rule: m.Rule, Title: m.Title, InUse: m.InUse, Bytes: m.Most, Beyond: m.Beyond, What: m.What, Means: m.Means, Do: m.Do, Code: m.Code, Subject: m.Subject, See: m.See}
 		for _, s := range m.Of {
 			a.Of = append(a.Of, MemoryClaim{s.Part.String(), s.Bytes})
 		}
@@ -197,6 +200,19 @@ func (w *Waterfall) Part(kind string) *MemoryPart {
 		}
 	}
 	return nil
+}
+
+// LargestAdvice is the advice on the most memory, in use or not; nil for none.
+func (w *Waterfall) LargestAdvice() (most *MemoryAdvice) {
+	if w == nil {
+		return nil
+	}
+	for i := range w.Advice {
+		if a := &w.Advice[i]; most == nil || a.Bytes > most.Bytes {
+			most = a
+		}
+	}
+	return most
 }
 
 // Changing reports whether the process changed too much while it was read for its parts

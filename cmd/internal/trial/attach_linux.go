@@ -63,7 +63,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 		w.look()
 	}
 	after := w.sum()
-	out := &Sample{Round: 1, Sequence: 1, Wall: time.Since(begin).Seconds()}
+	out := &Sample{Round: 1, Sequence: 1, Wall: time.Since(begin).Seconds(), attached: true}
 	out.User, out.Sys = after.since(before)
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)

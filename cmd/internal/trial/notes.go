@@ -229,7 +229,11 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 		notes.Add(text)
 	}
 	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {
-		notes.Add(in + "the program ended before its huge pages could be counted")
+		why := "the program ended before its huge pages could be counted"
+		if samples[0].attached {
+			why = "what is on huge pages could not be read of the process"
+		}
+		notes.Add(in + why)
 	}
 	if w := Profile(samples); w != nil {
 		for _, n := range w.Notes {
@@ -240,14 +244,9 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 
 // Watched says of which time the figures of a process are that ran already.
 func (s *Sample) Watched(pid int) string {
-	what, more := "peaks are", ""
-	switch {
-	case s.GCCounted == GCComplete:
+	what := "peaks are" // what is not known of GC cycles is a note of its own
+	if s.GCCounted == GCComplete {
 		what = "peaks and GC cycles are"
-	case s.Uncounted != nil && s.GCCycles == nil:
-		more = "; how many GC cycles there were is unknown: " + s.Uncounted.Error()
-	case s.Uncounted != nil:
-		more = "; there may have been more GC cycles: " + s.Uncounted.Error()
 	}
-	return fmt.Sprintf("process %d was watched for %s of its life; %s of that time%s", pid, unit.Seconds(s.Wall), what, more)
+	return fmt.Sprintf("process %d was watched for %s of its life; %s of that time", pid, unit.Seconds(s.Wall), what)
 }

@@ -37,6 +37,7 @@ func TestNotesSayInHowManyRuns(t *testing.T) {
 	}{
 		{[]*Sample{whole, whole}, nil},
 		{[]*Sample{{PeakRSS: peak, PeakTreeRSS: peak}}, []string{"the program ended before its huge pages"}},
+		{[]*Sample{{PeakRSS: peak, PeakTreeRSS: peak, attached: true}}, []string{"what is on huge pages could not be read of the process"}},
 		{[]*Sample{whole, {PeakRSS: peak, HugePeak: peak}, {PeakRSS: peak}},
 			[]string{"in 2 of 3 runs the peak RSS of all processes", "in 1 of 3 runs the program ended before its huge pages"}},
 	} {

@@ -68,6 +68,8 @@ type Sample struct {
 	// not come to the size that the setting gives it, and its peaks are what they were so far.
 	Growing  bool    `json:"still_growing,omitempty"`
 	HugePeak *uint64 `json:"huge_peak_bytes"`
+
+	attached bool // it is of a process that ran already
 	// GoLibraries are the Go libraries that processes loaded, with their versions of Go: GC
 	// figures are of them, too. OnlyLibraries says that no process was a Go program.
 	GoLibraries   []string `json:"go_libraries,omitempty" redact:"blank"`

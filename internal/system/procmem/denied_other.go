@@ -2,5 +2,6 @@
 
 package procmem
 
-// MayTrace reports whether this process has CAP_SYS_PTRACE.
+// MayTrace and MayNice report whether this process has CAP_SYS_PTRACE and CAP_SYS_NICE.
 func MayTrace() bool { return false }
+func MayNice() bool  { return false }

@@ -48,8 +48,11 @@ type Process struct {
 	// could not be seen.
 	Windows *Windows
 	Of      Kind
-	Bloat   *Bloat // of Windows
-	Faults  *Faults
+	// Collapse is the command that puts the dense ones on huge pages; "" where none are to
+	// gain, or where this user cannot.
+	Collapse string
+	Bloat    *Bloat // of Windows
+	Faults   *Faults
 	// Waterfall divides Resident into parts; nil if it was not asked for, or not to be had.
 	Waterfall *waterfall.Waterfall
 	// Remedies are what would make the parts of Waterfall smaller.
@@ -426,6 +429,9 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 		sum.Dense, sum.Gain, sum.Fill = 0, 0, 0
 	}
 	p.Windows = &sum
+	if sum.Gain > 0 && p.Policy.Collapse == nil {
+		p.Collapse = CollapseCommand(p.PID, p.Of == GoHeap)
+	}
 	if sum.HugeUnknown > 0 {
 		p.note("which windows are huge is not known before Linux 6.7: %d of them may be", sum.HugeUnknown)
 	}

@@ -49,10 +49,12 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 	}
 	if w.o.Sites && w.Attached() && p.Waterfall != nil {
 		if facts.Sites, err = w.sites(context.Background()); err != nil {
-			facts.NoSites = err.Error()
+			facts.NoSites = err
 		}
 		if stacks := p.Waterfall.Part(waterfall.Stacks); stacks.Runtime != nil && *stacks.Runtime >= remedy.Worth(p.Waterfall.RSS) {
-			if g, err := callsite.ReadAllGoroutines(context.Background(), w.readable()); err == nil {
+			if g, err := callsite.ReadAllGoroutines(context.Background(), w.readable()); err != nil {
+				facts.NoCreators = err
+			} else {
 				facts.Creators = creators(g, *stacks.Runtime)
 			}
 		}

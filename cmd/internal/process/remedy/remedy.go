@@ -26,8 +26,10 @@ type Facts struct {
 	// Sites are call sites that keep memory of the live heap, and Creators those that began
 	// goroutines, with the bytes that these keep, largest first; nil: nobody has looked.
 	Sites, Creators []Site
-	// NoSites says why Sites could not be read; "" where nobody has tried.
-	NoSites string
+	// NoCreators says why Creators could not be read; nil where nobody has tried.
+	NoCreators error
+	// NoSites says why Sites could not be read; nil where nobody has tried.
+	NoSites error
 }
 
 // A Site is a line of the program, and what it keeps.
@@ -45,8 +47,9 @@ type Share struct {
 
 // A Remedy is what makes parts of the memory smaller.
 type Remedy struct {
-	Rule string // its ID, which does not change
-	Of   []Share
+	Rule  string // its ID, which does not change
+	Title string // the action in a few words; of what is in use: what it is
+	Of    []Share
 	// Most is the sum of Of: no more than this can come back. Beyond is what of it no
 	// remedy before this one can return.
 	Most, Beyond uint64
@@ -60,12 +63,15 @@ type Remedy struct {
 
 	// Waste says that nobody uses this memory, so that it is a finding of folio doctor.
 	Waste bool
+	// InUse says that this memory is in use, as far as is known: only the program can drop it.
+	InUse bool
 }
 
-// Remedies are those of one process, the largest first.
+// Remedies are those of one process: those of what can be reclaimed, then those of what is
+// in use, each the largest first.
 type Remedies struct {
 	List []Remedy
-	// Together is the most that all of them can return.
+	// Together is the most that all can return but those of what is in use.
 	Together uint64
 }
 
@@ -74,10 +80,19 @@ func Worth(rss uint64) uint64 { return max(8<<20, rss/20) }
 
 // A rule finds remedies. What it claims of a part is cut to what the part has.
 type rule struct {
-	id    string
-	waste bool
-	look  func(*Facts) []Remedy
+	id   string
+	of   use
+	look func(*Facts) []Remedy
 }
+
+// use is what is known of the use of the memory that a rule is about.
+type use int
+
+const (
+	some  use = iota // it can be made smaller
+	waste            // nobody uses it
+	inUse            // only the program can drop it
+)
 
 // Find returns what the rules find.
 func Find(f *Facts) Remedies {
@@ -88,7 +103,7 @@ func Find(f *Facts) Remedies {
 	worth := Worth(f.Waterfall.RSS)
 	for _, r := range rules {
 		for _, m := range r.look(f) {
-			m.Rule, m.Waste = r.id, r.waste
+			m.Rule, m.Waste, m.InUse = r.id, r.of == waste, r.of == inUse
 			m.Of = f.within(m.Of)
 			for _, s := range m.Of {
 				m.Most += s.Bytes
@@ -98,7 +113,15 @@ func Find(f *Facts) Remedies {
 			}
 		}
 	}
-	slices.SortStableFunc(out.List, func(a, b Remedy) int { return cmp.Compare(b.Most, a.Most) })
+	slices.SortStableFunc(out.List, func(a, b Remedy) int {
+		switch {
+		case a.InUse == b.InUse:
+			return cmp.Compare(b.Most, a.Most)
+		case a.InUse:
+			return 1
+		}
+		return -1
+	})
 	taken := make(map[waterfall.Kind]uint64)
 	for i := range out.List {
 		m := &out.List[i]
@@ -107,7 +130,9 @@ func Find(f *Facts) Remedies {
 			taken[s.Part] += n
 			m.Beyond += n
 		}
-		out.Together += m.Beyond
+		if !m.InUse {
+			out.Together += m.Beyond
+		}
 	}
 	return out
 }

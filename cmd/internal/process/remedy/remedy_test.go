@@ -1,6 +1,7 @@
 package remedy
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/base/advice"
 )
 
@@ -50,15 +52,15 @@ func TestRules(t *testing.T) {
 		{"a part that is small beside the others", process(parts{waterfall.Live: 1000, waterfall.ThreadStacks: 49}), "go-live-heap 1000 1000", "folio inspect --heap heap.pprof 42"},
 		// The live heap of 100 MiB may have 25 of garbage, with 1 MiB of stacks.
 		{"much garbage", process(parts{waterfall.Live: 100, waterfall.Since: 90, waterfall.Stacks: 1}),
-			"go-live-heap 100 100, go-memory-limit 65 65, go-gogc 39 25", ""},
+			"go-memory-limit 65 65, go-gogc 39 25, go-live-heap 100 100", ""},
 		{"a limit that is low already", with(process(parts{waterfall.Live: 100, waterfall.Since: 90}), func(f *Facts) { f.Waterfall.GC.Limit = new(uint64(120 * mib)) }),
-			"go-live-heap 100 100, go-gogc 40 40", ""},
+			"go-gogc 40 40, go-live-heap 100 100", ""},
 		{"a limit that is too high", with(process(parts{waterfall.Live: 20, waterfall.Since: 90}), func(f *Facts) { f.Waterfall.GC.Limit = new(uint64(120 * mib)); f.Waterfall.GC.Percent = 50 }),
-			"go-memory-limit 74 74, go-live-heap 20 20", "GOMEMLIMIT=36MiB"},
+			"go-memory-limit 74 74, go-live-heap 20 20", "folio set --memlimit 36MiB 42"},
 		{"GOGC off", with(process(parts{waterfall.Live: 50, waterfall.Since: 500}), func(f *Facts) { f.Waterfall.GC.Percent = -1; f.Waterfall.GC.Limit = new(uint64(60 * mib)) }),
-			"go-gogc 450 450, go-live-heap 50 50", "GOGC=100"},
+			"go-gogc 450 450, go-live-heap 50 50", "folio set --gogc 100 42"},
 		{"GOGC 400", with(process(parts{waterfall.Live: 50, waterfall.Since: 190}), func(f *Facts) { f.Waterfall.GC.Percent = 400; f.Waterfall.GC.Limit = new(uint64(60 * mib)) }),
-			"go-gogc 140 140, go-live-heap 50 50", "GOGC=100"},
+			"go-gogc 140 140, go-live-heap 50 50", "folio set --gogc 100 42"},
 		// Both can return the same.
 		{"free pages", with(process(parts{waterfall.Live: 50, waterfall.Since: 10, waterfall.Free: 500}), func(f *Facts) { f.Waterfall.GC.Percent = 10 }),
 			"go-free-memory 510 510, go-memory-limit 494 0, go-live-heap 50 50", "debug.FreeOSMemory()"},
@@ -82,7 +84,7 @@ func TestRules(t *testing.T) {
 			f.Waterfall.Parts[0].Of = []waterfall.Share{{Name: "[anon:cache]", Bytes: 80 * mib}, {Name: "[anon:index]", Bytes: 20 * mib}}
 		}), "named-memory 80 80, named-memory 20 20", ""},
 		{"C and files", process(parts{waterfall.ThreadStacks: 50, waterfall.Shared: 51, waterfall.Data: 52, waterfall.Text: 53, waterfall.Files: 54}),
-			"file-pages 107 107, program-variables 52 52, shared-memory 51 51, thread-stacks 50 50", ""},
+			"file-pages 107 107, shared-memory 51 51, thread-stacks 50 50, program-variables 52 52", ""},
 		{"variables", process(parts{waterfall.Data: 52}), "program-variables 52 52", "go tool nm -size -sort size /proc/42/exe | head"},
 		{"variables without names", with(process(parts{waterfall.Data: 52}), func(f *Facts) { f.Stripped = true }), "program-variables 52 52",
 			"go tool nm -size -sort size PROGRAM | head"},
@@ -90,7 +92,10 @@ func TestRules(t *testing.T) {
 			f.Sites = []Site{{"main.a a.go:1", 3, 500 * mib}, {"main.b b.go:1", 3, 20 * mib}, {"main.c c.go:1", 3, mib}}
 		}), "go-live-heap 100 100, go-live-heap 20 0", ""},
 		{"sites without memory", with(process(parts{waterfall.Live: 100}), func(f *Facts) { f.Sites = []Site{} }), "go-live-heap 100 100", "folio inspect --heap"},
-		{"no heap profile", with(process(parts{waterfall.Live: 100}), func(f *Facts) { f.NoSites = "it keeps none" }), "go-live-heap 100 100", "folio inspect --heap"},
+		{"no heap profile", with(process(parts{waterfall.Live: 100}), func(f *Facts) { f.NoSites = fmt.Errorf("x: %w", goruntime.ErrUnlinked) }), "go-live-heap 100 100", `import _ "net/http/pprof"`},
+		{"a heap profile that is off", with(process(parts{waterfall.Live: 100}), func(f *Facts) { f.NoSites = goruntime.ErrNoHeapProfile }), "go-live-heap 100 100", ""},
+		{"a heap profile that cannot be read", with(process(parts{waterfall.Live: 100}), func(f *Facts) { f.NoSites = errors.New("x") }), "go-live-heap 100 100", "pprof.Lookup"},
+		{"goroutines that cannot be read", with(process(parts{waterfall.Stacks: 100}), func(f *Facts) { f.NoCreators = errors.New("x") }), "go-goroutine-stacks 100 100", "pprof.Lookup"},
 		{"creators", with(process(parts{waterfall.Stacks: 100}), func(f *Facts) { f.Creators = []Site{{"main.go a.go:1", 300, 60 * mib}} }),
 			"go-goroutine-stacks 60 60", ""},
 		{"readings of different moments", process(parts{waterfall.Changed: -50}), "", ""},
@@ -123,8 +128,8 @@ func TestLimit(t *testing.T) {
 		limit      uint64
 		says, code string
 	}{
-		{300, "room for GOMEMLIMIT=245MiB: 300.0MiB less 40.00MiB outside the Go runtime", "GOMEMLIMIT=130MiB"},
-		{165, "room for GOMEMLIMIT=116MiB only: 165.0MiB less 40.00MiB outside the Go runtime", "GOMEMLIMIT=116MiB"},
+		{300, "room for GOMEMLIMIT=245MiB: 300.0MiB less 40.00MiB outside the Go runtime", "folio set --memlimit 130MiB 42"},
+		{165, "room for GOMEMLIMIT=116MiB only: 165.0MiB less 40.00MiB outside the Go runtime", "folio set --memlimit 116MiB 42"},
 		{150, "No limit helps: the Go runtime needs 105.0MiB now, and 40.00MiB are elsewhere", ""},
 		{60, "No limit helps: 40.00MiB of 60.00MiB are elsewhere", ""},
 	} {
@@ -161,7 +166,7 @@ func TestComplete(t *testing.T) {
 		change(f)
 		for _, m := range Find(f).List {
 			seen[m.Rule] = true
-			if !strings.HasSuffix(m.What, ".") || !strings.HasSuffix(m.Means, ".") || m.Do == "" || !strings.HasPrefix(m.See, "https://") {
+			if !strings.HasSuffix(m.What, ".") || !strings.HasSuffix(m.Means, ".") || m.Do == "" || m.Title == "" || !strings.HasPrefix(m.See, "https://") {
 				t.Errorf("%+v", m)
 			}
 			if colon := strings.HasSuffix(m.Do, ":"); colon != (m.Code+m.Subject != "") {
@@ -230,7 +235,9 @@ func TestBounds(t *testing.T) {
 			if m.Most != most || m.Beyond > m.Most || m.Most > parts || m.Most < Worth(w.RSS) {
 				t.Errorf("%+v", m)
 			}
-			sum += m.Beyond
+			if !m.InUse {
+				sum += m.Beyond
+			}
 		}
 		var there uint64
 		for _, n := range beyond {

@@ -1,11 +1,13 @@
 package remedy
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/callsite"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -21,24 +23,24 @@ const (
 )
 
 var rules = []rule{
-	{"go-live-heap", false, liveHeap},
-	{"go-memory-limit", false, memoryLimit},
-	{"go-gogc", false, gogc},
-	{"go-free-memory", true, freeMemory},
-	{"go-fragmentation", true, fragmentation},
-	{"go-returned-memory", true, returned},
-	{"go-goroutine-stacks", true, stacks},
-	{"go-metadata", false, metadata},
-	{"malloc-arenas", true, arenas},
-	{"malloc-trim", false, trim},
-	{"allocator-cache", false, allocators},
-	{"other-memory", false, other},
-	{"named-memory", false, named},
-	{"thread-stacks", false, threads},
-	{"shared-memory", false, shared},
-	{"program-variables", false, variables},
-	{"uncharged-pages", false, uncharged},
-	{"file-pages", false, files},
+	{"go-live-heap", inUse, liveHeap},
+	{"go-memory-limit", some, memoryLimit},
+	{"go-gogc", some, gogc},
+	{"go-free-memory", waste, freeMemory},
+	{"go-fragmentation", waste, fragmentation},
+	{"go-returned-memory", waste, returned},
+	{"go-goroutine-stacks", waste, stacks},
+	{"go-metadata", some, metadata},
+	{"malloc-arenas", waste, arenas},
+	{"malloc-trim", some, trim},
+	{"allocator-cache", some, allocators},
+	{"other-memory", inUse, other},
+	{"named-memory", inUse, named},
+	{"thread-stacks", some, threads},
+	{"shared-memory", some, shared},
+	{"program-variables", inUse, variables},
+	{"uncharged-pages", some, uncharged},
+	{"file-pages", some, files},
 }
 
 // mostSites is how many sites are named.
@@ -51,17 +53,18 @@ func liveHeap(f *Facts) (out []Remedy) {
 			break
 		}
 		m := Remedy{
-			Of: []Share{{waterfall.Live, s.Bytes}}, Subject: s.Name, What: "One call site",
+			Title: "Live heap of one call site",
+			Of:    []Share{{waterfall.Live, s.Bytes}}, Subject: s.Name, What: "One call site",
 			Means: "The figure is an estimate by the heap profile of the program, which samples one allocation in 512KiB if the program does not say otherwise.",
 			Do:    "Find what keeps what is allocated at:", See: docPprof,
 		}
 		switch s.Name {
 		case callsite.Runtime:
-			m.What, m.Subject = "The runtime itself", ""
+			m.Title, m.What, m.Subject = "Live heap of the runtime itself", "The runtime itself", ""
 			m.Means += " Descriptors of goroutines are a part of it: the runtime keeps as many as there were goroutines at once."
 			m.Do, m.Code = "Bound how many goroutines there are at once. See what they are"+whileRuns(f.PID)+":", "folio inspect --goroutines "+pidText(f.PID)
 		case callsite.Unknown:
-			m.What, m.Subject = "Call sites without names", ""
+			m.Title, m.What, m.Subject = "Live heap of call sites without names", "Call sites without names", ""
 			m.Do, m.Code = "See their stacks"+whileRuns(f.PID)+":", "folio inspect --heap heap.pprof "+pidText(f.PID)
 		}
 		m.What += fmt.Sprintf(" allocated %s of the live heap, in %s", unit.Size(s.Bytes), unit.Plural(int(min(s.Count, 1<<40)), "object"))
@@ -75,13 +78,21 @@ func liveHeap(f *Facts) (out []Remedy) {
 		return out
 	}
 	m := Remedy{
-		Of: []Share{{waterfall.Live, live}}, What: fmt.Sprintf("The last GC cycle found %s of objects in use.", unit.Size(live)),
+		Title: "Live heap",
+		Of:    []Share{{waterfall.Live, live}}, What: fmt.Sprintf("The last GC cycle found %s of objects in use.", unit.Size(live)),
 		Means: "Only the program can drop them: caches, queues, maps that are never emptied. A heap profile names the lines that allocated them.",
 		Do:    "Read its heap profile from outside" + whileRuns(f.PID) + ":", Code: "folio inspect --heap heap.pprof " + pidText(f.PID), See: docPprof,
 	}
 	switch {
-	case f.NoSites != "":
-		m.Means += " Its own could not be read: " + f.NoSites + "."
+	case errors.Is(f.NoSites, goruntime.ErrUnlinked):
+		m.Means += " This program keeps none: nothing in it reads runtime.MemProfile, so the linker switched it off. The import opens no port."
+		m.Do, m.Code = "Have it keep a heap profile: build it again with this import:", `import _ "net/http/pprof"`
+	case f.NoSites != nil:
+		m.Means += " Its own could not be read: " + f.NoSites.Error() + "."
+		m.Do, m.Code = "Have the program write one, by runtime/pprof:", `pprof.Lookup("heap").WriteTo(file, 0)`
+		if errors.Is(f.NoSites, goruntime.ErrNoHeapProfile) {
+			m.Do, m.Code = "Have it keep a heap profile: leave runtime.MemProfileRate and GODEBUG=memprofilerate at their defaults.", ""
+		}
 	case f.Sites != nil:
 		m.Means += " Its own names no single line that keeps much."
 	}
@@ -127,20 +138,36 @@ func memoryLimit(f *Facts) []Remedy {
 		What: fmt.Sprintf("The Go runtime holds %s, and has %s.", unit.Size(held), is),
 		Means: fmt.Sprintf("A limit of %s leaves %s for garbage above what is in use now: GC cycles come as often as that is allocated. Where the live heap grows beyond it, the GC takes up to half of the CPU time.",
 			unit.Exact(least), unit.Size(room(f.held(waterfall.Live)))),
-		Do: "Set a limit, here or by debug.SetMemoryLimit:", Code: "GOMEMLIMIT=" + unit.Exact(least), See: docLimit,
+		See: docLimit,
 	}
+	m.limit(f.PID, unit.Exact(least))
 	switch {
 	case f.Fit == nil:
 	case f.Fit.Most >= least:
 		m.Means += fmt.Sprintf(" The container has room for %s: %s", f.Fit.Setting(), f.Fit.Reason())
 	case f.Fit.Most > 0:
 		m.Means += fmt.Sprintf(" The container has room for %s only: %s", f.Fit.Setting(), f.Fit.Reason())
-		m.Code = f.Fit.Setting()
+		m.limit(f.PID, strings.TrimPrefix(f.Fit.Setting(), "GOMEMLIMIT="))
 	default:
 		m.Means += " " + f.Fit.Reason()
+		m.Title = "Free what is outside the Go runtime"
 		m.Do, m.Code = "Free what is elsewhere, or raise the limit of the container.", ""
 	}
 	return []Remedy{m}
+}
+
+// limit advises a memory limit: now, where the process runs, and for its next start.
+func (m *Remedy) limit(pid int, size string) {
+	m.Title = "Set a memory limit of " + size
+	m.set(pid, "--memlimit "+size, "GOMEMLIMIT="+size)
+}
+
+// set advises a setting of the GC, by a flag of folio set where the process runs.
+func (m *Remedy) set(pid int, flag, next string) {
+	m.Do, m.Code = "In the environment of the next start:", next
+	if pid > 0 {
+		m.Do, m.Code = "Now; "+next+" for the next start:", fmt.Sprintf("folio set %s %d", flag, pid)
+	}
 }
 
 // scavenged is the free memory that the runtime keeps above the goal of the next cycle.
@@ -168,10 +195,12 @@ func gogc(f *Facts) []Remedy {
 		What: fmt.Sprintf("GOGC is %d: the heap grows to %s of the live heap before it is collected.", gc.Percent, unit.Percent(1+float64(gc.Percent)/100)),
 		Means: fmt.Sprintf("At %d there are %s times as many GC cycles, of the same cost each. What each setting costs is measured by folio tune.",
 			target, unit.Rate(float64(gc.Percent)/float64(target))),
-		Do: "Collect earlier:", Code: fmt.Sprintf("GOGC=%d", target), See: docGOGC,
+		Title: fmt.Sprintf("Lower GOGC to %d", target), See: docGOGC,
 	}
+	m.set(f.PID, fmt.Sprintf("--gogc %d", target), fmt.Sprintf("GOGC=%d", target))
 	if gc.Percent < 0 {
-		m.What, m.Means, m.Do = "The GC is off (GOGC=off).", "Garbage is collected at the memory limit only.", "Turn it on:"
+		m.Title = "Turn the GC on"
+		m.What, m.Means = "The GC is off (GOGC=off).", "Garbage is collected at the memory limit only."
 	}
 	return []Remedy{m}
 }
@@ -186,6 +215,7 @@ func freeMemory(f *Facts) []Remedy {
 		what += fmt.Sprintf("; %s more may be garbage", unit.Size(since))
 	}
 	return []Remedy{{
+		Title: "Return free memory to the OS",
 		Of:    []Share{{waterfall.Free, free}, {waterfall.Since, since}},
 		What:  what + ".",
 		Means: "The runtime returns what is more than 10% above its next goal in the background, with at most 1% of a CPU. FreeOSMemory collects and returns all at once, stops for the length of a GC cycle, and what is used again costs page faults.",
@@ -196,6 +226,7 @@ func freeMemory(f *Facts) []Remedy {
 func fragmentation(f *Facts) []Remedy {
 	unused := f.part(waterfall.Unused)
 	m := Remedy{
+		Title: "Keep long-lived objects apart",
 		Of:    []Share{{waterfall.Unused, unused}},
 		What:  fmt.Sprintf("%s are free between objects, in pages that other objects keep.", unit.Size(unused)),
 		Means: "The heap uses it for objects of the same size class only; a page comes back when the last object in it is dead.",
@@ -216,6 +247,7 @@ func fragmentation(f *Facts) []Remedy {
 func returned(f *Facts) []Remedy {
 	again, around := f.part(waterfall.Repopulated), f.part(waterfall.Rounding)
 	m := Remedy{
+		Title: "Keep returned memory out of huge pages",
 		Of:    []Share{{waterfall.Repopulated, again}, {waterfall.Rounding, around}},
 		What:  fmt.Sprintf("%s that the Go runtime has returned, or never used, are in memory.", unit.Size(again+around)),
 		Means: "They are in huge pages with memory that is in use. The runtime cannot return them again before it has used them.",
@@ -235,10 +267,15 @@ func stacks(f *Facts) (out []Remedy) {
 	n := f.part(waterfall.Stacks)
 	if f.Creators == nil {
 		m := Remedy{
+			Title: "Bound the number of goroutines",
 			Of:    []Share{{waterfall.Stacks, n}},
 			What:  fmt.Sprintf("Stacks of goroutines take %s.", unit.Size(n)),
 			Means: "Each GC cycle scans them. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to. A stack that was large once is halved by each GC cycle that finds less than a quarter in use.",
 			Do:    "See where goroutines wait, and which lines began them" + whileRuns(f.PID) + ":", Code: "folio inspect --goroutines " + pidText(f.PID), See: "https://pkg.go.dev/runtime/pprof#Profile",
+		}
+		if f.NoCreators != nil {
+			m.Means += " They could not be read: " + f.NoCreators.Error() + "."
+			m.Do, m.Code = "Have the program write where they wait, by runtime/pprof:", `pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)`
 		}
 		if strings.HasPrefix(f.GoVersion, "go1.27") {
 			m.Means += " Its profile goroutineleak lists those that can never go on."
@@ -247,7 +284,8 @@ func stacks(f *Facts) (out []Remedy) {
 	}
 	for _, s := range f.Creators[:min(len(f.Creators), mostSites)] {
 		out = append(out, Remedy{
-			Of: []Share{{waterfall.Stacks, s.Bytes}}, Subject: s.Name,
+			Title: "Bound the goroutines of one go statement",
+			Of:    []Share{{waterfall.Stacks, s.Bytes}}, Subject: s.Name,
 			What:  fmt.Sprintf("%s goroutines of one go statement have at most %s of stacks.", unit.Count(float64(s.Count)), unit.Size(min(s.Bytes, n))),
 			Means: "Each GC cycle scans them. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to.",
 			Do:    "Bound how many there are, or have them end, of:", See: "https://pkg.go.dev/runtime/pprof#Profile",
@@ -259,8 +297,9 @@ func stacks(f *Facts) (out []Remedy) {
 func metadata(f *Facts) []Remedy {
 	n := f.part(waterfall.Metadata)
 	return []Remedy{{
+		Title: "Lower the peak of the heap",
 		Of:    []Share{{waterfall.Metadata, n}},
-		What:  fmt.Sprintf("The Go runtime needs %s for itself.", unit.Size(n)),
+		What:  fmt.Sprintf("Go runtime metadata: %s.", unit.Size(n)),
 		Means: "Bitmaps, descriptions of spans, and buckets of profiles grow with the largest heap that there was, with goroutines and with call sites, and are never returned.",
 		Do:    "Lower the peak of the heap; where there are many call sites, profile less of them (runtime.MemProfileRate), and restart the program.",
 		See:   "https://pkg.go.dev/runtime#MemStats",

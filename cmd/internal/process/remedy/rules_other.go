@@ -18,6 +18,7 @@ func arenas(f *Facts) []Remedy {
 		return nil
 	}
 	return []Remedy{{
+		Title: "Limit the arenas of malloc",
 		Of:    []Share{{waterfall.Malloc, a.Bytes}},
 		What:  fmt.Sprintf("malloc of glibc has %d arenas besides the first, with %s.", a.Count, unit.Size(a.Bytes)),
 		Means: "Threads take an arena each, up to 8 for each CPU. What is free in one is of no use to the others, and comes back from its end only. With fewer, threads wait for each other in malloc.",
@@ -28,6 +29,7 @@ func arenas(f *Facts) []Remedy {
 func trim(f *Facts) []Remedy {
 	n := f.part(waterfall.Malloc)
 	m := Remedy{
+		Title: "Return free memory of malloc to the OS",
 		Of:    []Share{{waterfall.Malloc, n}},
 		What:  fmt.Sprintf("malloc of the C library has %s; how much of that is free is not known.", unit.Size(n)),
 		Means: "glibc returns memory from the end of its arenas only, by itself. malloc_trim returns free pages everywhere.",
@@ -55,6 +57,7 @@ func allocators(f *Facts) []Remedy {
 		}
 		n := f.part(waterfall.Other)
 		return []Remedy{{
+			Title: "Have " + name + " return memory sooner",
 			Of:    []Share{{waterfall.Other, n}},
 			What:  fmt.Sprintf("%s is loaded, and %s of anonymous memory are its own or other mappings.", name, unit.Size(n)),
 			Means: "It keeps what was freed for a while, to use it again. What is in use does not come back.",
@@ -70,8 +73,9 @@ func other(f *Facts) []Remedy {
 	}
 	n := f.part(waterfall.Other)
 	m := Remedy{
+		Title: "Anonymous memory of unknown origin",
 		Of:    []Share{{waterfall.Other, n}},
-		What:  fmt.Sprintf("Nothing says what %s of anonymous memory are for.", unit.Size(n)),
+		What:  fmt.Sprintf("%s of anonymous memory of unknown origin.", unit.Size(n)),
 		Means: "Allocations of malloc of 128KiB and more have a mapping each, and so do buffers of libraries and mmap in the program.",
 		Do:    "See who maps it, while it grows:", Code: "sudo perf trace -e mmap,munmap,brk --call-graph dwarf -p " + pidText(f.PID),
 		See: "https://man7.org/linux/man-pages/man1/perf-trace.1.html",
@@ -82,7 +86,8 @@ func other(f *Facts) []Remedy {
 func named(f *Facts) (out []Remedy) {
 	for _, s := range f.Waterfall.Part(waterfall.Named).Of {
 		out = append(out, Remedy{
-			Of: []Share{{waterfall.Named, s.Bytes}}, Subject: s.Name,
+			Title: "Memory that the program mapped",
+			Of:    []Share{{waterfall.Named, s.Bytes}}, Subject: s.Name,
 			What:  fmt.Sprintf("The program mapped %s and gave it a name.", unit.Size(s.Bytes)),
 			Means: "The GC does not manage it. What of it is in use, only the program knows.",
 			Do:    "Return what is not in use (madvise MADV_DONTNEED; Release of package page) of:", See: "https://pkg.go.dev/github.com/foliomem/folio/page",
@@ -94,6 +99,7 @@ func named(f *Facts) (out []Remedy) {
 func threads(f *Facts) []Remedy {
 	n := f.part(waterfall.ThreadStacks)
 	return []Remedy{{
+		Title: "Bound the calls that block a thread",
 		Of:    []Share{{waterfall.ThreadStacks, n}},
 		What:  fmt.Sprintf("Stacks of threads take %s.", unit.Size(n)),
 		Means: "A Go program has a thread for each call of C or of the kernel that blocks at the same time; threads are kept for the next one.",
@@ -104,6 +110,7 @@ func threads(f *Facts) []Remedy {
 func shared(f *Facts) []Remedy {
 	n := f.part(waterfall.Shared)
 	return []Remedy{{
+		Title: "Shrink shared memory",
 		Of:    []Share{{waterfall.Shared, n}},
 		What:  fmt.Sprintf("%s are shared memory (tmpfs, memfd, System V).", unit.Size(n)),
 		Means: "It counts to the container of the process that touched it first, and stays when processes end, until the file is removed.",
@@ -114,6 +121,7 @@ func shared(f *Facts) []Remedy {
 func variables(f *Facts) []Remedy {
 	n := f.part(waterfall.Data)
 	m := Remedy{
+		Title: "Variables",
 		Of:    []Share{{waterfall.Data, n}},
 		What:  fmt.Sprintf("Variables of the program and its libraries take %s.", unit.Size(n)),
 		Means: "Arrays that are package variables are in memory from the first write on, for as long as the program runs.",
@@ -128,6 +136,7 @@ func variables(f *Facts) []Remedy {
 func uncharged(f *Facts) []Remedy {
 	n := f.part(waterfall.Uncharged)
 	return []Remedy{{
+		Title: "Use smaller rings or buffers",
 		Of:    []Share{{waterfall.Uncharged, n}},
 		What:  fmt.Sprintf("%s are pages of the kernel or of a device that the process maps: rings of packet sockets or of perf, memory of a GPU.", unit.Size(n)),
 		Means: "They count to RSS, and to no container: its limit does not bound them, the kernel cannot reclaim them, and the node can run out of memory by them.",
@@ -138,6 +147,7 @@ func uncharged(f *Facts) []Remedy {
 func files(f *Facts) []Remedy {
 	text, mapped := f.part(waterfall.Text), f.part(waterfall.Files)
 	return []Remedy{{
+		Title: "Unmap files",
 		Of:    []Share{{waterfall.Text, text}, {waterfall.Files, mapped}},
 		What:  fmt.Sprintf("%s are pages of files.", unit.Size(text+mapped)),
 		Means: "The kernel drops clean ones, and writes back the others, when memory is short. A cgroup reclaims them before it kills.",

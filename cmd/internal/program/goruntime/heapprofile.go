@@ -40,6 +40,10 @@ type HeapRecord struct {
 // ErrNoHeapProfile says that a program keeps no heap profile.
 var ErrNoHeapProfile = errors.New("it keeps no heap profile")
 
+// ErrUnlinked is the ErrNoHeapProfile of a program that an import cures.
+var ErrUnlinked = fmt.Errorf("%w: nothing in the program reads runtime.MemProfile, so the linker switched the profile off; add import _ \"net/http/pprof\" (it opens no port) and build again",
+	ErrNoHeapProfile)
+
 const (
 	maxProfileDepth = 1024 // maxProfStackDepth of Go 1.23 on; 32 before
 	profileCycles   = 3    // memRecord.future
@@ -56,8 +60,7 @@ func (t *Target) HeapProfile(ctx context.Context) (*HeapProfile, error) {
 		return nil, fmt.Errorf("runtime.MemProfileRate or runtime.mProfCycle was not found: %w", layout.ErrUnknown)
 	}
 	if !t.at.Links(layout.HeapProfiler) {
-		return nil, fmt.Errorf("%w: nothing in the program reads runtime.MemProfile, so the linker switched the profile off; add import _ \"net/http/pprof\" (it opens no port) and build again",
-			ErrNoHeapProfile)
+		return nil, ErrUnlinked
 	}
 	var last *HeapProfile
 	var err error

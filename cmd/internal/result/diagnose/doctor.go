@@ -41,6 +41,7 @@ type Finding struct {
 	Means     string    `json:"means" redact:"prose"`
 	Fix       []Step    `json:"fix"`
 	Reference string    `json:"reference" redact:"keep"`
+	far       int       // 1: of the machine, where a process was asked about
 }
 
 // A Reading is what a file said.
@@ -102,7 +103,7 @@ type Outcome struct {
 
 // A Diagnosis is what all rules found.
 type Diagnosis struct {
-	Findings []Finding // the worst first
+	Findings []Finding // those of the process first, of each the worst first
 	Outcomes []Outcome
 }
 
@@ -125,13 +126,18 @@ func (f *Facts) Diagnose(skip ...string) Diagnosis {
 				o.State = Found
 			}
 			for _, h := range found {
+				if f.Process != nil && (r.Scope == Host || r.Scope == Container) {
+					h.far = 1
+				}
 				h.Rule, h.Severity, h.Reference = r.ID, cmp.Or(h.Severity, r.Severity), cmp.Or(h.Reference, r.Reference)
 				d.Findings = append(d.Findings, h)
 			}
 		}
 		d.Outcomes = append(d.Outcomes, o)
 	}
-	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
+	slices.SortStableFunc(d.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.Severity.rank(), b.Severity.rank()))
+	})
 	return d
 }
 

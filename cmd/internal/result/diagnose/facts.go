@@ -61,7 +61,9 @@ type Process struct {
 	Comm    string
 	Command []string
 	Denied  string // why folio may not look into it, where it may not
-	NoTrace error  // of a Go program: why folio exec cannot change programs here; nil where it can
+	// Collapse is the command that puts its memory on huge pages; "" where this user cannot.
+	Collapse string
+	NoTrace  error // of a Go program: why folio exec cannot change programs here; nil where it can
 
 	Status    Fact[procmem.Status]
 	Rollup    Fact[procmem.SmapsRollup]

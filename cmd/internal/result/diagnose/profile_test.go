@@ -129,7 +129,7 @@ func TestGCSentences(t *testing.T) {
 
 // TestTooFewSamples checks that nothing is said from a handful of samples.
 func TestTooFewSamples(t *testing.T) {
-	sample := &trial.Sample{CPU: 0.01, Profile: &profile.Result{Samples: profile.Fewest - 1}}
+	sample := &trial.Sample{CPU: 0.01, GCCounted: trial.GCComplete, Profile: &profile.Result{Samples: profile.Fewest - 1}}
 	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Profile != nil {
 		t.Errorf("%d samples were taken for a result", profile.Fewest-1)
 	} else if got, want := s.Analyze(), "Memory tax unknown: 19 CPU samples in 10.00ms of CPU time (20 needed). Run it longer, or --count 100."; got.Unknown != want || got.Nothing != "" {
@@ -137,10 +137,10 @@ func TestTooFewSamples(t *testing.T) {
 	}
 	none := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{{CPU: 0.001, Profiled: true}})
 	for want, s := range map[string]*RunFacts{
-		"Memory tax unknown: 0 CPU samples in 1.000ms of CPU time (20 needed). Run it longer, or --count 100.":                &none,
+		"Memory tax unknown: 0 CPU samples in 1.000ms of CPU time (20 needed). No Go program was seen.":                       &none,
 		"Memory tax unknown: CPU time was not sampled: perf_event_paranoid is 3.":                                             {CPU: 1, Unsampled: errors.New("perf_event_paranoid is 3")},
 		"Memory tax unknown: CPU time was not sampled.":                                                                       {CPU: 1},
-		"Memory tax unknown: CPU time is too short to be measured. Run it longer.":                                            {Runs: 100},
+		"Memory tax unknown: CPU time is too short to be measured. Run it longer.":                                            {Runs: 100, Go: true},
 		"Memory tax unknown: the server was never put under load.":                                                            {NoLoad: true},
 		"Memory tax unknown: 1 CPU sample in 2.000ms of CPU time (20 needed). Give a longer --duration.":                      {CPU: 1, Sampled: 1, SampledCPU: 0.002, PID: 7},
 		"Memory tax unknown: 1 CPU sample in 2.000ms of CPU time (20 needed). Give a longer --load-duration, or more --rate.": {CPU: 1, Sampled: 1, SampledCPU: 0.002, Server: true},

@@ -27,16 +27,17 @@ type ReadOptions struct {
 	Watch time.Duration
 
 	// For tests: what is not in the files below the root.
-	wait    func(context.Context, time.Duration) error
-	version func(pid int) (string, error)
-	notGo   func(pid int) error // of a program without a version: what it is
-	trace   func() error        // as trial.MayTrace
-	open    func(pid int, version string) (goruntime.StateReader, error)
-	pending func(pid int) (PendingReader, error)
-	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
-	memory  func(f procmem.FS, pid int) (Memory, error)
-	others  func(f procmem.FS, g procmem.MemoryGroup, pid int) []memlimit.Runtime
-	charge  func(f procmem.FS, pid int) (*charge.Charge, error)
+	wait     func(context.Context, time.Duration) error
+	version  func(pid int) (string, error)
+	notGo    func(pid int) error             // of a program without a version: what it is
+	trace    func() error                    // as trial.MayTrace
+	collapse func(pid int, isGo bool) string // as inspect.CollapseCommand
+	open     func(pid int, version string) (goruntime.StateReader, error)
+	pending  func(pid int) (PendingReader, error)
+	sample   func(ctx context.Context, pid int, d time.Duration) (Samples, error)
+	memory   func(f procmem.FS, pid int) (Memory, error)
+	others   func(f procmem.FS, g procmem.MemoryGroup, pid int) []memlimit.Runtime
+	charge   func(f procmem.FS, pid int) (*charge.Charge, error)
 }
 
 func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
@@ -52,6 +53,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	if out.notGo == nil {
 		out.notGo = func(pid int) error { return goruntime.NotGo(f, pid) }
+	}
+	if out.collapse == nil {
+		out.collapse = inspect.CollapseCommand
 	}
 	if out.trace == nil {
 		out.trace = trial.MayTrace
@@ -154,6 +158,7 @@ func (p *Process) read(f procmem.FS, o ReadOptions) {
 	if p.GoVersion.Err == nil && p.GoVersion.Value == "" {
 		p.NotGo = notGo(o.notGo(p.PID))
 	}
+	p.Collapse = o.collapse(p.PID, p.isGo())
 	if p.isGo() {
 		p.NoTrace = o.trace()
 	}

@@ -67,7 +67,7 @@ func (p *Process) wasted(id string) (out []Finding) {
 		}
 		h := Finding{
 			What: r.What, Reference: r.See, Fix: []Step{{r.Do, r.Code}},
-			Means: fmt.Sprintf("At most %s of %s RSS can come back. %s", unit.Size(r.Most), unit.Size(m.RSS), r.Means),
+			Means: fmt.Sprintf("Reclaimable: up to %s of %s RSS. %s", unit.Size(r.Most), unit.Size(m.RSS), r.Means),
 		}
 		if r.Subject != "" {
 			h.Fix = []Step{{r.Do, r.Subject}}

@@ -62,12 +62,13 @@ func (p *Process) prctl(disable int) string {
 	return fmt.Sprintf("prctl(PR_SET_THP_DISABLE, %d, 0, 0, 0);", disable)
 }
 
-// collapse is the command that puts the process on huge pages (Linux 6.1).
-func (p *Process) collapse() string {
-	if p.isGo() {
-		return fmt.Sprintf("folio collapse %d", p.PID)
+// collapse is the step that puts the process on huge pages (Linux 6.1); none where this user
+// cannot.
+func (p *Process) collapse(do string) []Step {
+	if p.Collapse == "" {
+		return nil
 	}
-	return fmt.Sprintf("folio collapse --all-anonymous %d", p.PID)
+	return []Step{{Do: do, Code: p.Collapse}}
 }
 
 // missing is the error for what this kernel does not say.
@@ -150,7 +151,7 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 		h.Evidence = append(h.Evidence, Reading{thpEnabled, bracketed(t)})
 	}
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
-		h.Fix = append(h.Fix, Step{Do: "Put what is resident on huge pages, without a restart:", Code: p.collapse()})
+		h.Fix = append(h.Fix, p.collapse("Put what is resident on huge pages, without a restart:")...)
 	}
 	if p.isGo() {
 		step := Step{Do: "Or have the program ask for them itself, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`}
@@ -214,7 +215,7 @@ func lookAdvised(f *Facts) ([]Finding, error) {
 			Code: "madvise(MADV_HUGEPAGE)"}},
 	}
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
-		h.Fix = append([]Step{{Do: "Put it on huge pages now:", Code: p.collapse()}}, h.Fix...)
+		h.Fix = append(p.collapse("Put it on huge pages now:"), h.Fix...)
 	}
 	return []Finding{h}, nil
 }

@@ -299,7 +299,7 @@ var firing = []fires{
 
 	{"returned memory, in parts", k618, func(w *world) {
 		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Repopulated: 50, waterfall.Rounding: 14})
-	}, "warning go-returned-memory", []string{"At most 64.00MiB of 154.0MiB", "huge pages beyond the heap: 14.00MiB", "disablethp=1"}},
+	}, "warning go-returned-memory", []string{"Reclaimable: up to 64.00MiB of 154.0MiB", "huge pages beyond the heap: 14.00MiB", "disablethp=1"}},
 	{"returned memory of a large heap", k618, func(w *world) {
 		w.parts(map[waterfall.Kind]int64{waterfall.Live: 900, waterfall.Repopulated: 99})
 	}, "", nil},

@@ -324,10 +324,12 @@ func (s *RunFacts) Unknown() string {
 	return unknown + "CPU time was not sampled."
 }
 
-// longer says how to get more samples.
+// longer says how to get more samples, where that helps.
 func (s *RunFacts) longer() string {
 	const enough = 100 // runs
 	switch {
+	case !s.Go && !s.Wrapped && !s.OnlyLibraries && !s.Server && s.PID == 0:
+		return "No Go program was seen"
 	case s.PID != 0:
 		return "Give a longer --duration"
 	case s.Server:

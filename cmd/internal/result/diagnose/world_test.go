@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -233,10 +234,11 @@ func (w *world) read(pid int) (*Facts, error) {
 			}
 			return ctx.Err()
 		},
-		version: func(int) (string, error) { return w.version, w.noExe },
-		trace:   func() error { return w.noTrace },
-		charge:  func(procmem.FS, int) (*charge.Charge, error) { return &w.charge, nil },
-		others:  func(procmem.FS, procmem.MemoryGroup, int) []memlimit.Runtime { return w.others },
+		version:  func(int) (string, error) { return w.version, w.noExe },
+		trace:    func() error { return w.noTrace },
+		collapse: func(pid int, _ bool) string { return "folio collapse " + strconv.Itoa(pid) },
+		charge:   func(procmem.FS, int) (*charge.Charge, error) { return &w.charge, nil },
+		others:   func(procmem.FS, procmem.MemoryGroup, int) []memlimit.Runtime { return w.others },
 		open: func(int, string) (goruntime.StateReader, error) {
 			if w.noState != nil {
 				return nil, w.noState

@@ -26,6 +26,10 @@ func Inspect(of inspect.Kind, name string) *result.Inspect {
 	w := Windows()
 	f := NewInspect()
 	parts := MemoryParts()
+	collapse := "folio collapse 1234"
+	if of != inspect.GoHeap {
+		collapse = "folio collapse --all-anonymous 1234"
+	}
 	f.SetProcess(&inspect.Process{
 		PID: 1234, Command: []string{name, "-x"}, Name: name, UID: new(1000), IsGo: new(of == inspect.GoHeap), GoVersion: "go1.26.8",
 		Resident: new(uint64(200 << 20)), Swapped: new(uint64(4096)),
@@ -33,7 +37,7 @@ func Inspect(of inspect.Kind, name string) *result.Inspect {
 			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 << 20, Resident: 190 << 20, Huge: 20 << 20, Swapped: new(uint64(4096))},
 			{Kind: inspect.File, Mappings: 9, Size: 20 << 20, Resident: 2 << 20, Swapped: new(uint64)},
 		},
-		Windows: &w, Of: of, Bloat: &inspect.Bloat{Most: 1 << 20, Read: 10, Pages: 10},
+		Windows: &w, Of: of, Collapse: collapse, Bloat: &inspect.Bloat{Most: 1 << 20, Read: 10, Pages: 10},
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
 		Policy: inspect.Policy{
 			System: procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"},

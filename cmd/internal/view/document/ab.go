@@ -17,7 +17,7 @@ func abSection(f *result.AB) *Section {
 	}
 	s.Heading = strings.Join(names, " -- ")
 	if slices.ContainsFunc(f.Arms, func(a result.ABArm) bool { return a.Name != a.Line() }) {
-		s.About = report.TitleAB(f)
+		s.First = []*Table{abPrograms(f)}
 	}
 	s.About = append(s.About, limits(f.Limits())...)
 	if set := f.Setting.Trial(); !set.IsZero() {
@@ -38,9 +38,15 @@ func abSection(f *result.AB) *Section {
 	for i := range f.Result.Comparisons {
 		c := &f.Result.Comparisons[i]
 		versus := f.Arms[c.Arm].Name + " against " + f.Arms[0].Name
+		found := report.ABFound(c)
 		for j := range c.Figures {
 			if x := &c.Figures[j]; x.Primary {
-				s.Answers = append(s.Answers, abAnswer(x, versus))
+				a := abAnswer(x, versus)
+				if found != "" {
+					a.Text += " " + found + "."
+					found = ""
+				}
+				s.Answers = append(s.Answers, a)
 			}
 		}
 		s.Blocks = append(s.Blocks, abCompared(c, versus))
@@ -58,6 +64,16 @@ func abSection(f *result.AB) *Section {
 		s.Blocks = append(s.Blocks, b)
 	}
 	return s
+}
+
+// abPrograms lists what is compared, a program a row.
+func abPrograms(f *result.AB) *Table {
+	t := &Table{Wrap: true, Head: []Column{{Label: "program"}, {Label: "command"}, {Label: "built of"}}}
+	for _, p := range report.TitleAB(f) {
+		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(p[0]), code(p[1]), plain(p[2])}})
+	}
+	t.dropEmpty()
+	return t
 }
 
 // abDetail are the programs by call path and over time.
@@ -133,7 +149,11 @@ func abRatios(c *result.ABComparison) *Chart {
 // abDifference is [report.ABDifference], with ~ where none was found.
 func abDifference(x *result.ABFigure) (diff, interval string) {
 	diff, interval = report.ABDifference(x)
-	if !x.Different {
+	switch {
+	case x.Different:
+	case interval == "":
+		diff = report.TooFew
+	default:
 		diff = "~"
 	}
 	return diff, interval

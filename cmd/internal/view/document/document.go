@@ -47,6 +47,7 @@ type Answer struct {
 	Detail string
 	Brief  string // Detail where only the answer is shown, "" for all of it
 	Steps  []Step // what to do, where that is more than a line
+	Later  bool   // Steps are left out where only the answer is shown
 	Main   bool
 	Minor  bool // left out where only the answer is shown
 	// Neutral figures are neither good nor bad: nothing says which.
@@ -55,10 +56,7 @@ type Answer struct {
 }
 
 // A Step is a sentence, with the exact command or code if there is one.
-type Step struct {
-	Do, Code string
-	Minor    bool // left out where only the answer is shown
-}
+type Step struct{ Do, Code string }
 
 // A Block is a chart with its table, either alone, or words.
 type Block struct {

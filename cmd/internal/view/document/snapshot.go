@@ -111,7 +111,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 	s.Notes = slices.Concat(p.Hazards, p.Notes)
 	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + report.SizeOr(p.Resident) + "."}
 	if w := p.Windows; w != nil {
-		a.Figure, a.Line = unit.Size(w.Gain), report.CollapseHint(p)
+		a.Figure, a.Line = unit.Size(w.Gain), p.Collapse
 		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))
 		a.Sure += " " + upper(p.Policy.Means) + "."
 		if w.Fill > 0 {
@@ -119,6 +119,15 @@ func (s *Section) inspectProcess(p *result.Process) {
 		}
 	}
 	s.Answers = []Answer{a}
+	if lead := largestAnswer(p.Waterfall); lead != nil {
+		switch w := p.Windows; {
+		case p.GainsLittle():
+			s.Answers = []Answer{*lead}
+		case w.Gain < p.Waterfall.LargestAdvice().Bytes:
+			a.Main = false
+			s.Answers = []Answer{*lead, a}
+		}
+	}
 	if a, none := unseenProcess(p); none {
 		s.Answers = []Answer{a}
 	}
@@ -159,15 +168,26 @@ func (s *Section) inspectProcess(p *result.Process) {
 		b := waterfallBlock(w, report.GCText(w.GC, true))
 		b.Key = true
 		s.Blocks = append(s.Blocks, b)
-		if b := adviceBlock(w); b != nil {
-			b.Key = true
-			s.Blocks = append(s.Blocks, b)
-		}
+		s.Blocks = append(s.Blocks, adviceBlocks(w)...)
 	}
 	s.Blocks = append(s.Blocks, b)
 	if w := p.Windows; w != nil && w.Count > 0 {
 		s.Blocks = append(s.Blocks, densityBlock(report.Area(p), w))
 	}
+}
+
+// largestAnswer says what most of the memory is that something can be done about; nil for nothing.
+func largestAnswer(w *result.Waterfall) *Answer {
+	most := w.LargestAdvice()
+	if most == nil {
+		return nil
+	}
+	a := &Answer{Main: true, Neutral: true, Figure: unit.Size(most.Bytes), Steps: []Step{{most.Do, cmp.Or(most.Code, most.Subject)}}}
+	a.Text = formatf("of %s RSS (%s): %s.", unit.Size(w.RSS), unit.Percent(float64(most.Bytes)/float64(max(w.RSS, 1))), lower(most.Title))
+	if !most.InUse {
+		a.Text = "at most " + a.Text
+	}
+	return a
 }
 
 // densityBlock draws how full the windows are: the huge ones, then the densest first.

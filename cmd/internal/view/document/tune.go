@@ -185,8 +185,9 @@ func (t *tuned) answers() []Answer {
 			if j == 0 {
 				way = upper(way) // a sentence; those after it begin with commands
 			}
-			a.Steps = append(a.Steps, Step{Do: way, Minor: t.file.Program.Build == nil}) // the line does it, too
+			a.Steps = append(a.Steps, Step{Do: way})
 		}
+		a.Later = t.file.Program.Build == nil && t.file.Live == nil // the line does it, too
 		out = append(out, a)
 	}
 	for _, n := range t.file.Advice {

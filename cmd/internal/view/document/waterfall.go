@@ -1,6 +1,8 @@
 package document
 
 import (
+	"cmp"
+
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -69,22 +71,25 @@ func part(bytes float64, rss uint64) Cell {
 	return share(bytes / float64(rss))
 }
 
-// adviceBlock lists what would make the parts smaller; nil for nothing.
-func adviceBlock(w *result.Waterfall) *Block {
-	if len(w.Advice) == 0 {
-		return nil
-	}
-	t := &Table{Wrap: true,
-		Head: []Column{{Label: "at most", Num: true}, {Label: "not by those above", Num: true, Minor: true}, {Label: "what"}, {Label: "what to do"}, {Label: "command, setting or place"},
-			{Label: "what it means", Minor: true}}}
-	for _, a := range w.Advice {
-		at := a.Code
-		if at == "" {
-			at = a.Subject
+// adviceBlocks list what would make the parts smaller, and apart what is in use.
+func adviceBlocks(w *result.Waterfall) (out []*Block) {
+	for _, b := range []struct {
+		inUse bool
+		title string
+	}{{false, report.Reclaimable(w)}, {true, report.InUse}} {
+		t := &Table{Wrap: true, Head: []Column{{Label: "what"}, {Label: "why"}, {Label: "what to do"},
+			{Label: "command, setting or place"}, {Label: "what it means", Minor: true}}}
+		for i := range w.Advice {
+			a := &w.Advice[i]
+			if a.InUse == b.inUse {
+				t.Rows = append(t.Rows, Row{Cells: []Cell{plain(report.AdviceTitle(a)), plain(a.What), plain(a.Do), code(cmp.Or(a.Code, a.Subject)), plain(a.Means)}})
+			}
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{size(a.Bytes), size(a.Beyond), plain(a.What), plain(a.Do), code(at), plain(a.Means)}})
+		if len(t.Rows) > 0 {
+			out = append(out, &Block{Key: true, Title: b.title, Tables: []*Table{t}})
+		}
 	}
-	return &Block{Title: report.MemoryAdviceTitle(w), Tables: []*Table{t}}
+	return out
 }
 
 // topClasses is how many size classes are listed before the others.

@@ -10,6 +10,14 @@ import (
 	"github.com/foliomem/folio/internal/base/console"
 )
 
+// lower makes the first letter of a title lower case.
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
 // upper makes the first letter of a sentence upper case.
 func upper(s string) string {
 	r, n := utf8.DecodeRuneInString(s)

@@ -105,6 +105,24 @@ func abSigned(f *result.ABFigure, v float64) string {
 	return text
 }
 
+// TooFew stands for the difference of a figure that was not judged.
+const TooFew = "too few rounds"
+
+// ABFound says what the CPU time and the memory differ in, where another figure decides and
+// this is certain; "" for nothing.
+func ABFound(c *result.ABComparison) string {
+	var out []string
+	for i := range c.Figures {
+		f := &c.Figures[i]
+		if f.Primary || !f.Different || !slices.Contains([]string{"cpu_seconds", "peak_rss_bytes"}, f.Key) {
+			continue
+		}
+		diff, _ := ABDifference(f)
+		out = append(out, ABLabel(f.Key)+": "+diff)
+	}
+	return strings.Join(out, ", ")
+}
+
 // ABSentence says what a figure differs in.
 func ABSentence(f *result.ABFigure) string {
 	diff, interval := ABDifference(f)
@@ -118,15 +136,7 @@ func ABSentence(f *result.ABFigure) string {
 		}
 		return fmt.Sprintf("%s: no difference found", label)
 	case !different:
-		text := fmt.Sprintf("%s: no difference found (%s)", label, interval)
-		switch {
-		case f.Detectable == nil || *f.Detectable == 0:
-		case *f.Detectable > tooNoisy && (f.Ratio != nil || f.Unit == result.UnitFraction):
-			text += "; too noisy to find any below 100%"
-		default:
-			text += fmt.Sprintf("; differences below %s would be missed", abSeen(f, *f.Detectable))
-		}
-		return text
+		return fmt.Sprintf("%s: no difference found (%s)", label, interval)
 	case better:
 		return fmt.Sprintf("%s: %s (%s), better", label, diff, interval)
 	default:
@@ -142,18 +152,6 @@ const tooNoisy = 1
 func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/10) }
 
 func isZero(v *float64) bool { return v != nil && *v == 0 }
-
-// abSeen prints a difference that can be seen, a fraction of the base, as ABDifference
-// prints those of the figure.
-func abSeen(f *result.ABFigure, v float64) string {
-	switch {
-	case f.Ratio != nil:
-		return atLeast(v)
-	case f.Unit == result.UnitFraction:
-		return strings.TrimSuffix(atLeast(v*f.Base), "%") + points
-	}
-	return ABValue(f, v*f.Base)
-}
 
 // ABEnd says why the comparison ended and what it could have seen.
 func ABEnd(f *result.AB) string {
@@ -256,27 +254,24 @@ func inUnits(bound string, f *result.ABFigure) string {
 	return bound[:is+sign] + value
 }
 
-// TitleAB names the arms, the base first.
-func TitleAB(f *result.AB) []string {
-	var out []string
+// TitleAB are the name, the command and the source of each arm, the base first.
+func TitleAB(f *result.AB) (out [][3]string) {
 	for i := range f.Arms {
 		a := &f.Arms[i]
-		line := a.Name
+		name, of := a.Name, ""
 		if i == 0 {
-			line += " (base)"
+			name += " (base)"
 		}
-		line += ": " + a.Line()
 		if s := a.Source; s != nil {
-			line += ", " + s.Package + " at "
-			line += s.Commit[:min(12, len(s.Commit))]
+			of = s.Package + " at " + s.Commit[:min(12, len(s.Commit))]
 			if s.Dirty {
-				line += " with changes"
+				of += " with changes"
 			}
 		}
 		if v := a.Program.GoVersion; v != nil {
-			line += ", " + *v
+			of = strings.TrimPrefix(of+", "+*v, ", ")
 		}
-		out = append(out, console.Line(line))
+		out = append(out, [3]string{console.Line(name), console.Line(a.Line()), console.Line(of)})
 	}
 	return out
 }
@@ -333,8 +328,11 @@ func signedSeconds(v float64) string {
 // ABClassCells are the cells of a class in tables.
 func ABClassCells(c *result.ABClass) (cells [5]string) {
 	cells = [5]string{c.Class.Info().Title, unit.Seconds(c.Base), unit.Seconds(c.Seconds), "~", ""}
-	if c.Different {
+	switch {
+	case c.Different:
 		cells[3] = signedSeconds(c.Difference)
+	case c.DifferenceLo == nil || c.DifferenceHi == nil:
+		cells[3] = TooFew
 	}
 	if c.DifferenceLo != nil && c.DifferenceHi != nil {
 		cells[4] = signedSeconds(*c.DifferenceLo) + " to " + signedSeconds(*c.DifferenceHi)

@@ -115,18 +115,6 @@ func Area(p *result.Process) string {
 	return "anonymous memory"
 }
 
-// CollapseHint is the command that puts the dense windows on huge pages; "" if there are
-// none to gain by it.
-func CollapseHint(p *result.Process) string {
-	switch {
-	case p.Windows == nil || p.Windows.Gain == 0:
-		return ""
-	case p.OfGoHeap():
-		return fmt.Sprintf("folio collapse %d", p.PID)
-	}
-	return fmt.Sprintf("folio collapse --all-anonymous %d", p.PID)
-}
-
 // Short lists the figures that need a sentence, each with its name.
 func Short(p *result.Process) (out [][2]string) {
 	add := func(name, format string, args ...any) {
@@ -137,8 +125,11 @@ func Short(p *result.Process) (out [][2]string) {
 	}
 	if w := p.Windows; w != nil {
 		text := fmt.Sprintf("%s in %s could be on huge pages", unit.Size(w.Gain), unit.Plural(int(w.Dense), "dense window"))
-		if line := CollapseHint(p); line != "" {
-			text += fmt.Sprintf(", and would take %s more (%s)", unit.Size(w.Fill), line)
+		if w.Gain > 0 {
+			text += fmt.Sprintf(", and would take %s more", unit.Size(w.Fill))
+		}
+		if p.Collapse != "" {
+			text += " (" + p.Collapse + ")"
 		}
 		add("gain", "%s", text)
 	}

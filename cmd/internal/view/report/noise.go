@@ -12,16 +12,16 @@ func Noise(n *result.Noise) string {
 	if n == nil {
 		return ""
 	}
-	rounds := unit.Plural(n.Rounds, "round")
+	runs := unit.Plural(n.Rounds, "run")
 	if n.Quiet() {
-		return fmt.Sprintf("Quiet: %s find most differences of %s and more", rounds, atLeast(n.Detectable))
+		return fmt.Sprintf("Quiet: %s of this program and of another would show most differences of %s and more", runs, atLeast(n.Detectable))
 	}
-	text := fmt.Sprintf("Noisy: %s miss most differences below %s", rounds, atLeast(n.Detectable))
+	text := fmt.Sprintf("Noisy: the runs vary; %s of this program and of another would not show most differences below %s", runs, atLeast(n.Detectable))
 	if n.Detectable > tooNoisy {
-		text = fmt.Sprintf("Noisy: %s find hardly any difference below 100%%", rounds)
+		text = "Noisy: the runs vary too much to compare this program with another"
 	}
 	if n.Detectable > result.WantedDifference {
-		text += fmt.Sprintf("; finding %s takes about %s", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "round"))
+		text += fmt.Sprintf("; differences of %s take about %s of each", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "run"))
 	}
 	return text
 }

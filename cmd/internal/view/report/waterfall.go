@@ -79,9 +79,25 @@ func GCText(gc *result.GCState, cycles bool) string {
 	return text
 }
 
-// MemoryAdviceTitle is the heading of what makes a process smaller.
-func MemoryAdviceTitle(w *result.Waterfall) string {
-	return fmt.Sprintf("What to do: at most %s of %s can come back", unit.Size(w.Together), unit.Size(w.RSS))
+// Reclaimable is the heading of what makes a process smaller.
+func Reclaimable(w *result.Waterfall) string {
+	return fmt.Sprintf("Reclaimable: up to %s of %s RSS", unit.Size(w.Together), unit.Size(w.RSS))
+}
+
+// InUse is the heading of the memory that only the program can drop.
+const InUse = "In use: only the program can drop it"
+
+// AdviceTitle is the action of an advice, with what it gives.
+func AdviceTitle(a *result.MemoryAdvice) string {
+	switch {
+	case a.InUse:
+		return fmt.Sprintf("%s: %s", a.Title, unit.Size(a.Bytes))
+	case a.Beyond == 0:
+		return fmt.Sprintf("%s: up to %s, all of it counted above", a.Title, unit.Size(a.Bytes))
+	case a.Beyond < a.Bytes:
+		return fmt.Sprintf("%s: up to %s, %s of it counted above", a.Title, unit.Size(a.Bytes), unit.Size(a.Bytes-a.Beyond))
+	}
+	return fmt.Sprintf("%s: up to %s", a.Title, unit.Size(a.Bytes))
 }
 
 // fragmented names the size classes with the most memory that is in no object.

@@ -47,7 +47,8 @@ func testProcess() *inspect.Process {
 				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: new(511)},
 			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 * mibs)),
 		},
-		Hazards: []string{"4.000MiB of it is advised against huge pages"}, Waterfall: testWaterfall(), Remedies: testRemedies(),
+		Collapse: "folio collapse 1234",
+		Hazards:  []string{"4.000MiB of it is advised against huge pages"}, Waterfall: testWaterfall(), Remedies: testRemedies(),
 	}
 }
 

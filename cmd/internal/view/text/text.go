@@ -117,9 +117,10 @@ func (p *printer) section(s *document.Section) {
 }
 
 func (p *printer) answer(a document.Answer) {
+	a.Figure = strings.ReplaceAll(a.Figure, "−", "-") // one kind of minus, which grep finds
 	text := a.Text
 	// An interval is of the figure before it, which a part of the text may equal by chance.
-	if strings.HasPrefix(text, "[") || !strings.Contains(text, strings.TrimLeft(a.Figure, "+-−")) {
+	if strings.HasPrefix(text, "[") || !strings.Contains(text, strings.TrimLeft(a.Figure, "+-")) {
 		text = a.Figure + " " + text
 	}
 	if strings.HasSuffix(a.Goal, "?") {
@@ -136,10 +137,10 @@ func (p *printer) answer(a document.Answer) {
 	case a.Main:
 		p.say("  ", cmp.Or(a.Brief, a.Detail))
 	}
+	if a.Later && !p.o.Full {
+		return
+	}
 	for _, s := range a.Steps {
-		if s.Minor && !p.o.Full {
-			continue
-		}
 		p.say("  ", s.Do)
 		p.code("    ", s.Code)
 	}
