@@ -84,7 +84,7 @@ func TestRules(t *testing.T) {
 			f.Waterfall.Parts[0].Of = []waterfall.Share{{Name: "[anon:cache]", Bytes: 80 * mib}, {Name: "[anon:index]", Bytes: 20 * mib}}
 		}), "named-memory 80 80, named-memory 20 20", ""},
 		{"C and files", process(parts{waterfall.ThreadStacks: 50, waterfall.Shared: 51, waterfall.Data: 52, waterfall.Text: 53, waterfall.Files: 54}),
-			"file-pages 107 107, shared-memory 51 51, thread-stacks 50 50, program-variables 52 52", ""},
+			"shared-memory 51 51, thread-stacks 50 50, file-pages 107 107, program-variables 52 52", ""},
 		{"variables", process(parts{waterfall.Data: 52}), "program-variables 52 52", "go tool nm -size -sort size /proc/42/exe | head"},
 		{"variables without names", with(process(parts{waterfall.Data: 52}), func(f *Facts) { f.Stripped = true }), "program-variables 52 52",
 			"go tool nm -size -sort size PROGRAM | head"},

@@ -40,7 +40,7 @@ var rules = []rule{
 	{"shared-memory", some, shared},
 	{"program-variables", inUse, variables},
 	{"uncharged-pages", some, uncharged},
-	{"file-pages", some, files},
+	{"file-pages", inUse, files},
 }
 
 // mostSites is how many sites are named.

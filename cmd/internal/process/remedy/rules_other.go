@@ -147,7 +147,7 @@ func uncharged(f *Facts) []Remedy {
 func files(f *Facts) []Remedy {
 	text, mapped := f.part(waterfall.Text), f.part(waterfall.Files)
 	return []Remedy{{
-		Title: "Unmap files",
+		Title: "Pages of files",
 		Of:    []Share{{waterfall.Text, text}, {waterfall.Files, mapped}},
 		What:  fmt.Sprintf("%s are pages of files.", unit.Size(text+mapped)),
 		Means: "The kernel drops clean ones, and writes back the others, when memory is short. A cgroup reclaims them before it kills.",

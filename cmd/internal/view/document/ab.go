@@ -16,6 +16,9 @@ func abSection(f *result.AB) *Section {
 		names = append(names, a.Line())
 	}
 	s.Heading = strings.Join(names, " -- ")
+	if !slices.ContainsFunc(f.Arms, func(a result.ABArm) bool { return a.Source != nil }) {
+		s.Heading = "folio ab -- " + s.Heading
+	}
 	if slices.ContainsFunc(f.Arms, func(a result.ABArm) bool { return a.Name != a.Line() }) {
 		s.First = []*Table{abPrograms(f)}
 	}
