@@ -227,14 +227,17 @@ func results(ctx context.Context, rounds int, dir, out string, names []string) e
 		if err := ab.Run(); err != nil {
 			return fmt.Errorf("%s: folio ab: %w", p.name, err)
 		}
+		if err := writeTable(dir, out); err != nil { // each program takes minutes
+			return err
+		}
 	}
-	return writeTable(dir, out)
+	return nil
 }
 
 // tableHead stands above the table of docs/results.
-const tableHead = `# Ten programs, as they are
+const tableHead = `# Well-known programs, as they are
 
-Each program is as its authors release it. ` + "`folio ab`" + ` ran it in turns without Folio, with its heap on huge pages, and with GOGC=400 too; each run is a fresh process. Ratios are medians within rounds, with 95%% intervals; below 1 is a gain. CPU time is of all processes of the command, Folio's included. The name links to what Folio says of it.
+Each program is as its authors release it. ` + "`folio ab`" + ` ran it in turns without Folio, with its heap on huge pages, and with GOGC=400 too; each run is a fresh process. Ratios are medians within rounds, with 95%% intervals; below 1 is a gain. CPU time is of all processes of the command, Folio's included. The name links to what Folio says of it, wall time included, which is steady only on a quiet machine.
 
 Machine: %s, %d CPUs, Linux %s, on %s. The command that makes this page, and the HTML page of each program beside its JSON:
 
@@ -242,8 +245,8 @@ Machine: %s, %d CPUs, Linux %s, on %s. The command that makes this page, and the
 go run ./cmd/bench/exec/programs -results docs/results -keep DIR
 ` + "```" + `
 
-| program | what it does | rounds | huge pages: CPU time | wall time | and GOGC=400: CPU time | wall time | peak RSS |
-|---|---|---|---|---|---|---|---|
+| program | what it does | rounds | huge pages: CPU time | peak RSS | and GOGC=400: CPU time | peak RSS |
+|---|---|---|---|---|---|---|
 `
 
 // writeTable writes the table of all programs that were measured.
@@ -268,28 +271,21 @@ func writeTable(dir, out string) error {
 			return fmt.Errorf("%s: no comparison of three arms", p.slug())
 		}
 		head = fmt.Sprintf(tableHead, r.Host.CPU, r.Host.CPUs, r.Host.Kernel, r.Created.Format("2006-01-02"))
-		wall := func(s *trial.Sample) float64 { return s.Wall }
-		if p.flags != nil { // it takes as long as its load
-			wall = nil
-		}
 		cpu := func(s *trial.Sample) float64 { return s.CPU }
 		peak := func(s *trial.Sample) float64 { v, _ := s.MostMemory(); return v }
-		fmt.Fprintf(&rows, "| [%s %s](%s.md) | %s | %d | %s | %s | %s | %s | %s |\n", p.name, p.version, p.slug(), p.work, len(r.Arms[0].Samples),
-			against(r, 1, cpu), against(r, 1, wall), against(r, 2, cpu), against(r, 2, wall), against(r, 2, peak))
+		fmt.Fprintf(&rows, "| [%s %s](%s.md) | %s | %d | %s | %s | %s | %s |\n", p.name, p.version, p.slug(), p.work, len(r.Arms[0].Samples),
+			against(r, 1, cpu), against(r, 1, peak), against(r, 2, cpu), against(r, 2, peak))
 		fmt.Fprintf(&get, "- %s: `%s`\n", p.name, p.get)
 	}
 	if head == "" {
 		return fmt.Errorf("nothing was measured")
 	}
-	text := head + rows.String() + "\nA server's wall time is that of its load, so it has none.\n\n## How to get them\n\n" + get.String()
+	text := head + rows.String() + "\n## How to get them\n\n" + get.String()
 	return os.WriteFile(filepath.Join(out, "README.md"), []byte(text), 0o644)
 }
 
 // against is the ratio of an arm to the first, in the rounds that both have.
 func against(r *result.AB, arm int, value func(*trial.Sample) float64) string {
-	if value == nil {
-		return ""
-	}
 	base := make(map[int]float64)
 	for _, s := range r.Arms[0].Samples {
 		if s.OK() && s.Round > 0 {
