@@ -308,7 +308,7 @@ func TestLeaksInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer
-	err := run(ctx, []string{"leaks", strconv.Itoa(sleeper(t, uint32(os.Getuid())))}, nil, &stdout, &stderr)
+	err := run(ctx, []string{"leaks", strconv.Itoa(sleeper(t, 0))}, nil, &stdout, &stderr)
 	if code := exit(&stderr, err); code != 130 || !strings.Contains(stdout.String(), ", when it was interrupted: ") || stderr.Len() > 0 {
 		t.Errorf("exit code %d, %q, standard error %q", code, &stdout, &stderr)
 	}
