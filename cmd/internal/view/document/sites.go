@@ -79,7 +79,7 @@ func (s *Section) heap(h *result.HeapSites) {
 		Text: formatf("in %s objects in use after the last GC cycle; %s in %s allocated since the start (%s).",
 			unit.Count(float64(h.InUseObjects)), unit.Size(h.AllocBytes), unit.Count(float64(h.AllocObjects)), sampled)})
 	t := &Table{Caption: "Lines that allocate" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "in use", Num: true}, {Label: "objects", Num: true},
-		{Label: "share", Num: true}, {Label: "allocated", Num: true}, {Label: "line that allocates"}}}
+		{Label: "share", Num: true, Drop: 1}, {Label: "allocated", Num: true, Drop: 2}, {Label: "line that allocates"}}}
 	for _, x := range h.Sites {
 		part := plain(unit.None)
 		if h.InUseBytes > 0 {
@@ -101,8 +101,8 @@ func (s *Section) growth(g *result.HeapGrowth) {
 	if g.Other {
 		a.Sure = "The second profile has allocated less than the first: it is of another process, or of an earlier time."
 	}
-	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "95% interval ±", Num: true},
-		{Label: "objects", Num: true}, {Label: "before", Num: true}, {Label: "after", Num: true}, {Label: "line that allocates"}}}
+	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "95% interval ±", Num: true, Drop: 1},
+		{Label: "objects", Num: true, Drop: 2}, {Label: "before", Num: true, Drop: 3}, {Label: "after", Num: true}, {Label: "line that allocates"}}}
 	unsure := 0
 	for i := range g.Sites {
 		switch x := &g.Sites[i]; {
@@ -213,8 +213,8 @@ func (s *Section) leaks(l *result.Leaks) {
 	}
 	s.Answers = append(s.Answers, a)
 	b := &Block{Key: true, Title: "What grows", More: "stack"}
-	t := &Table{Caption: b.Title, Head: []Column{{Label: "growth/min", Num: true}, {Label: "95% interval", Num: true}, {Label: "from", Num: true},
-		{Label: "to", Num: true}, {Label: "confidence", Num: true}, {Label: "what grows"}}}
+	t := &Table{Caption: b.Title, Head: []Column{{Label: "growth/min", Num: true}, {Label: "95% interval", Num: true, Drop: 1}, {Label: "from", Num: true, Drop: 3},
+		{Label: "to", Num: true, Drop: 4}, {Label: "confidence", Num: true, Drop: 2}, {Label: "what grows"}}}
 	for _, g := range l.Growing {
 		t.Rows = append(t.Rows, leakRow(g))
 		if g.Kind == "goroutines" && len(g.Stack) > 0 && g.Site != nil && g.State != nil {

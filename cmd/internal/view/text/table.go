@@ -83,69 +83,6 @@ func (p *printer) shown(t *document.Table) *document.Table {
 	return &out
 }
 
-// columns lays out rows. Columns that are empty in every row take no room.
-func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
-	width := make([]int, len(t.Head))
-	for _, r := range rows {
-		for i, c := range r {
-			r[i] = console.Line(c)
-			width[i] = max(width[i], console.Width(r[i]))
-		}
-	}
-	p.fit(t, rows, width)
-	bars := p.bars(t, width)
-	for n, r := range rows {
-		var b strings.Builder
-		for i, c := range r {
-			if width[i] == 0 {
-				continue
-			}
-			b.WriteString("  ")
-			pad := strings.Repeat(" ", width[i]-console.Width(c))
-			if t.Head[i].Num {
-				b.WriteString(pad + c)
-			} else {
-				b.WriteString(c + pad)
-			}
-			if bars != nil && i == 0 {
-				b.WriteString("  " + bars[n+len(bars)-len(rows)])
-			}
-		}
-		lines = append(lines, b.String())
-	}
-	return lines
-}
-
-// fit shortens the widest column of words where the terminal is too narrow: in the middle,
-// where names are longest.
-func (p *printer) fit(t *document.Table, rows [][]string, width []int) {
-	if p.o.Width <= 0 || t.Bar > 0 {
-		return
-	}
-	over, widest := -p.o.Width, -1
-	for i, w := range width {
-		if w > 0 {
-			over += w + 2
-		}
-		if !t.Head[i].Num && (widest < 0 || w > width[widest]) {
-			widest = i
-		}
-	}
-	if over <= 0 || widest < 0 {
-		return
-	}
-	most := max(width[widest]-over, leastWords)
-	for _, r := range rows {
-		if c := []rune(r[widest]); len(c) > most {
-			r[widest] = string(c[:most/3]) + "..." + string(c[len(c)-(most-most/3-3):])
-		}
-	}
-	width[widest] = min(width[widest], most)
-}
-
-// leastWords is to how many columns one is shortened at most.
-const leastWords = 20
-
 // bars draws the column that a table has bars of, with one for its head; nil for none.
 func (p *printer) bars(t *document.Table, width []int) []string {
 	if t.Bar == 0 {
