@@ -84,6 +84,7 @@ type Table struct {
 	Rows    []Row
 	Sort    bool // rows may be sorted
 	Wrap    bool // cells are sentences: let them wrap
+	Bare    bool // the cells say what they are: no headings where only the answer is shown
 	// Bar is the column of which bars are drawn where there are no charts; 0 for none.
 	Bar int
 	// More is what a row is called in a list that may be long; "" in those that are not.

@@ -41,7 +41,7 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		}
 		all = append(all, cells)
 	}
-	if len(t.Head) == 1 || strings.Join(all[0], "") == "" || t.Bar > 0 && !p.o.Full { // what has bars speaks for itself
+	if len(t.Head) == 1 || strings.Join(all[0], "") == "" || (t.Bar > 0 || t.Bare) && !p.o.Full { // what has bars speaks for itself
 		all = all[1:]
 	}
 	for _, l := range p.columns(t, all) {
