@@ -198,7 +198,14 @@ func (s *Section) leaks(l *result.Leaks) {
 	a := Answer{Bad: len(l.Growing) > 0, Sure: upper(report.RSSText(l))}
 	switch {
 	case len(l.Growing) > 0:
-		a.Text = formatf("%s without end.", upper(map[bool]string{true: "one thing grows", false: formatf("%d things grow", len(l.Growing))}[len(l.Growing) == 1]))
+		g := l.Growing[0] // most bytes first
+		a.Text = formatf("%s a minute, without end: %s.", leakRate(g), leakText(g))
+		switch more := len(l.Growing) - 1; {
+		case more == 1:
+			a.Text += " 1 other thing grows."
+		case more > 1:
+			a.Text += formatf(" %d other things grow.", more)
+		}
 	case !l.Enough:
 		a.Text = "Not judged: too few readings."
 	case blind:
@@ -282,16 +289,24 @@ func watchedText(l *result.Leaks) string {
 	return join(out)
 }
 
-func leakRow(g result.Leak) Row {
-	value := unit.Bytes
+// leakValue prints how much there is of what grows.
+func leakValue(g result.Leak, v float64) string {
 	if g.Kind == "goroutines" {
-		value = func(v float64) string { return unit.Count(float64(int64(v + 0.5))) }
+		return unit.Count(float64(int64(v + 0.5)))
 	}
+	return unit.Bytes(v)
+}
+
+// leakRate is the growth of a minute.
+func leakRate(g result.Leak) string { return "+" + leakValue(g, 60*g.Slope) }
+
+func leakRow(g result.Leak) Row {
+	value := func(v float64) string { return leakValue(g, v) }
 	sure := unit.Percent(g.Confidence)
 	if g.Confidence > 0.999 { // never 100%
 		sure = ">99.9%"
 	}
-	return Row{Cells: []Cell{num("+"+value(60*g.Slope), g.Slope), plain(value(60*g.Low) + " to " + value(60*g.High)),
+	return Row{Cells: []Cell{num(leakRate(g), g.Slope), plain(value(60*g.Low) + " to " + value(60*g.High)),
 		num(value(g.From), g.From), num(value(g.To), g.To), num(sure, g.Confidence), plain(leakText(g))}}
 }
 
