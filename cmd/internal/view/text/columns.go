@@ -21,8 +21,12 @@ type grid struct {
 // a name that is still too long takes a line of its own, and what has too many columns is a list.
 func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
 	g := &grid{head: t.Head, rows: rows, width: make([]int, len(t.Head)), room: p.o.Width}
-	for g.name < len(g.head)-1 && g.head[g.name].Num {
-		g.name++
+	if g.head[0].Num { // names come last
+		for i, c := range g.head {
+			if !c.Num {
+				g.name = i
+			}
+		}
 	}
 	for _, r := range rows {
 		for i, c := range r {

@@ -44,6 +44,8 @@ func TestNarrow(t *testing.T) {
 			"  setting     wall               vs default\n  default  245.2ms\n  " + long + "\n           159.0ms  -35.1% [-45.2%, -27.9%]\n"},
 		{"a long name behind its figures", head(wall, diff, last), rows("876.3MiB|+3%|main.grow main.go:15, from main.main", "1MiB|+1%|malloc"), 50, false,
 			"      wall  vs default  what grows\n  876.3MiB         +3%\n    main.grow main.go:15, from main.main\n      1MiB         +1%  malloc\n"},
+		{"a name behind other words", head(wall, document.Column{Label: "go", Drop: 1}, last), rows("1MiB|1.26.8|go test ./cmd/internal"), 30, false,
+			"  wall  what grows\n  1MiB  go test ./cmd/internal\n\n--full shows the rest.\n"},
 		{"all columns in a narrow terminal", head(name, wall, diff, runs), rows("default|245.2ms||24", long+"|159.0ms|-35.1% [-45.2%, -27.9%]|24"), 40, true,
 			"  default\n    wall 245.2ms, runs 24\n  " + long + "\n    wall 159.0ms, vs default -35.1%\n      [-45.2%, -27.9%], runs 24\n"},
 	} {
