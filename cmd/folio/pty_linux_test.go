@@ -96,7 +96,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	c.end(0)
 	<-p.done
 	got := p.text()
-	for _, want := range []string{"warm-up: default", "race: round 1, run ", " settings", "final: round 3 of 3, run ", "\r\x1b[K"} {
+	for _, want := range []string{"warm-up: default", "race: at most ", " left, ", "round 1, run ", "final: at most ", "\r\x1b[K"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not on the terminal", want)
 		}

@@ -30,7 +30,8 @@ func (p *Progress) Show(text string) {
 	}
 }
 
-// fitLine cuts a text to a width, after a word where there is one.
+// fitLine cuts a text to a width: after the last part that fits, as a setting that is cut is
+// another one, or after a word.
 func fitLine(text string, width int) string {
 	r := []rune(text)
 	switch {
@@ -39,11 +40,11 @@ func fitLine(text string, width int) string {
 	case width < 2:
 		return ""
 	}
-	head := string(r[:width-1]) // one for …
-	if !strings.ContainsRune(" ,:", r[width-1]) {
-		if i := strings.LastIndexByte(head, ' '); i > 0 {
-			head = head[:i]
-		}
+	head, next := string(r[:width-1]), string(r[width-1]) // one for …
+	if part := max(strings.LastIndex(head+next, ", "), strings.LastIndex(head+next, ": ")); part > 0 && !strings.Contains(",:", next) {
+		head = head[:part]
+	} else if word := strings.LastIndexByte(head, ' '); word > 0 && !strings.Contains(" ,:", next) {
+		head = head[:word]
 	}
 	return strings.TrimRight(head, " ,:") + "…"
 }

@@ -52,10 +52,9 @@ func plus(a, b goruntime.Pending) goruntime.Pending {
 	return a
 }
 
-// noteCycles says what is not known, where it would matter.
+// noteCycles says what is not known, where finalizers wait.
 func (w *watcher) noteCycles() {
-	waits := w.Waiting != nil && w.Waiting.Last.Finalizers > 0
-	if waits || slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Kind == Heap }) {
+	if w.Waiting != nil && w.Waiting.Last.Finalizers > 0 {
 		w.note(noCycles)
 	}
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -30,21 +31,23 @@ type Progress struct {
 	Left      time.Duration // of the budget; 0 where there is none
 }
 
-// String is a line for who waits.
+// String is a line for who waits. What is worth most comes first: a narrow terminal cuts the rest.
 func (p Progress) String() string {
 	text := string(p.Stage)
 	if p.Stage != InWarmup {
-		text += fmt.Sprintf(": round %d", p.Round)
-		if p.Of > 0 {
-			text += fmt.Sprintf(" of %d", p.Of)
-		}
-		text += fmt.Sprintf(", run %d, %s", p.Trials+1, unit.Plural(p.Settings, "setting"))
+		var parts []string
 		if p.Left > 0 {
-			text += ", at most " + unit.Span(p.Left.Round(time.Second)) + " left"
+			parts = append(parts, "at most "+unit.Span(p.Left.Round(time.Second))+" left")
 		}
 		if p.Best != nil {
-			text += ", best " + p.Best.Name
+			parts = append(parts, "best "+p.Best.Name)
 		}
+		round := fmt.Sprintf("round %d", p.Round)
+		if p.Of > 0 {
+			round += fmt.Sprintf(" of %d", p.Of)
+		}
+		parts = append(parts, round, fmt.Sprintf("run %d", p.Trials+1), unit.Plural(p.Settings, "setting"))
+		text += ": " + strings.Join(parts, ", ")
 	}
 	if p.Arm != nil {
 		text += ": " + p.Arm.Name

@@ -164,7 +164,7 @@ func abDifference(x *result.ABFigure) (diff, interval string) {
 
 func abFigures(c *result.ABComparison) *Table {
 	t := &Table{Caption: "Medians; the difference is within rounds, so adjusted for drift; ~: none found",
-		Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
+		Head: drop(cols("figure", "base", "this", "difference", "95% interval", "p", "rounds"), "rounds", "p", "95% interval")}
 	t.Head[5].Minor = true
 	for i := range c.Figures {
 		x := &c.Figures[i]
@@ -185,7 +185,7 @@ func abProfile(p *result.ABProfile, versus string) *Block {
 	b := &Block{Title: "CPU time, " + versus, Words: []string{formatf("Seconds per run, of %d rounds in which the CPU was sampled.", p.N)}}
 	ch := &Chart{Kind: Bars, Title: "CPU time by class", X: Axis{Label: "CPU-seconds a run", Format: Seconds, Zero: true}}
 	base, this := Series{Name: "base"}, Series{Name: "this", Color: 1, Shape: 1}
-	t := &Table{Caption: "By class; ~: no difference found", Head: cols("class", "base", "this", "difference", "95% interval")}
+	t := &Table{Caption: "By class; ~: no difference found", Head: drop(cols("class", "base", "this", "difference", "95% interval"), "95% interval")}
 	for _, c := range report.ABClasses(p) {
 		cells := report.ABClassCells(&c)
 		at := float64(len(ch.Y.Categories))

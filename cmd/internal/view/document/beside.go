@@ -213,6 +213,7 @@ func tables(c *compare.Comparison) []*Table {
 		tb := &Table{Caption: t.Unit + ", " + better(t), Sort: true,
 			Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "p", Num: true},
 				Column{Label: "runs", Num: true})}
+		drop(tb.Head, "runs", "p", "interval")
 		tb.Head[0].Label = "what"
 		if c.Old == c.New {
 			tb.Head[1].Label, tb.Head[3].Label = "first", "second"

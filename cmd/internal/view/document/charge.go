@@ -27,6 +27,7 @@ func chargeBlock(f *result.Charge) *Block {
 	in := Series{Name: "charged", Color: 1}
 	tb := &Table{Caption: "Charge by part" + HeadingsSort, Sort: true, Head: cols("part", "charged", "share", "change", "comes back", "how")}
 	tb.Head[4], tb.Head[5] = Column{Label: "comes back"}, Column{Label: "how", Minor: true}
+	drop(tb.Head, "share", "change")
 	row := func(title string, bytes uint64, change, back, how Cell) *Row {
 		tb.Rows = append(tb.Rows, Row{Minor: bytes < f.Charged/200 && change.Text == "", Cells: []Cell{plain(title), size(bytes), part(float64(bytes), f.Charged), change, back, how}})
 		if bytes > 0 {
@@ -70,6 +71,7 @@ func chargedProcesses(f *result.Charge) *Block {
 	t := &Table{Caption: "Processes" + HeadingsSort, Sort: true, More: "process",
 		Head: append(cols("process", "pid", "go", "RSS", "anonymous", "files", "shared"), Column{Label: "largest parts"}, Column{Label: "command"})}
 	t.Head[2].Num = false
+	drop(t.Head, "shared", "files", "anonymous", "command", "go")
 	b := &Block{Key: true, Title: "Processes", Tables: []*Table{t}}
 	for _, p := range f.Processes {
 		release, largest := cmp.Or(text(p.GoVersion), "-"), largestParts(p.Waterfall)

@@ -86,6 +86,7 @@ type Table struct {
 	Rows    []Row
 	Sort    bool // rows may be sorted
 	Wrap    bool // cells are sentences: let them wrap
+	Bare    bool // the cells say what they are: no headings where only the answer is shown
 	// Bar is the column of which bars are drawn where there are no charts; 0 for none.
 	Bar int
 	// More is what a row is called in a list that may be long; "" in those that are not.
@@ -105,6 +106,7 @@ type Column struct {
 	Label string
 	Num   bool // flush right
 	Minor bool // left out where only the answer is shown
+	Drop  int  // left out where a line has no room, from 1 on; 0 for never
 }
 
 // A Row is a line of a table.
@@ -321,6 +323,18 @@ func cols(labels ...string) []Column {
 		out[i] = Column{Label: l, Num: i > 0}
 	}
 	return out
+}
+
+// drop says which columns are left out where a line has no room, the least useful first.
+func drop(head []Column, labels ...string) []Column {
+	for n, l := range labels {
+		for i := range head {
+			if head[i].Label == l {
+				head[i].Drop = n + 1
+			}
+		}
+	}
+	return head
 }
 
 // empty says that a chart has nothing to draw.

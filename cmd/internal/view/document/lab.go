@@ -154,7 +154,8 @@ func (l *labView) tables() []*Table {
 			if base != nil && len(l.Figures) > 0 {
 				versus.Label = l.Figures[0].Label + " vs " + base.Name
 			}
-			tb.Head = append(tb.Head, Column{Label: "interval of the first", Num: true}, versus, Column{Label: "runs", Num: true})
+			tb.Head = drop(append(tb.Head, Column{Label: "interval of the first", Num: true}, versus, Column{Label: "runs", Num: true}),
+				"runs", "interval of the first")
 			out, i = append(out, tb), len(out)
 		}
 		row := Row{Cells: []Cell{code(a.Name)}}

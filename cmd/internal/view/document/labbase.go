@@ -53,7 +53,7 @@ func (l *labView) across() (out []*Table) {
 
 // versus is the table of an arm beside the base; of the base alone, if the arm is the base.
 func (l *labView) versus(base, a *result.LabArm) *Table {
-	t := &Table{Caption: a.Name, Head: cols("benchmark", base.Name, "interval", a.Name, "interval", "vs "+base.Name, "n")}
+	t := &Table{Caption: a.Name, Head: drop(cols("benchmark", base.Name, "interval", a.Name, "interval", "vs "+base.Name, "n"), "n", "interval")}
 	if a != base {
 		t.Caption += " against " + base.Name
 	}

@@ -63,6 +63,7 @@ func overTimeBlock(p *result.Process) *Block {
 	}
 	tb := &Table{Caption: "RSS by part, over time", Sort: true, Head: cols("part", "first", "least", "most", "last", "a minute", "95% interval")}
 	tb.Head[6].Minor = true
+	drop(tb.Head, "least", "most", "first")
 	add := func(name string, bytes []*int64, g *result.Growth) {
 		cells := []Cell{plain(name)}
 		for _, n := range report.Extremes(bytes) {

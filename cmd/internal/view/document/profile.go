@@ -26,8 +26,9 @@ var classColors = map[result.Class]int{
 
 var classLight = map[result.Class]bool{result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
 
-// littleClass is the share of CPU time below which a class is not part of the answer.
-const littleClass = 0.02
+// littleClass is the share of CPU time below which a class is not part of the answer, littleOther
+// that of a class outside the memory tax, of which the answer is not.
+const littleClass, littleOther = 0.02, 0.05
 
 // keySites is how many call sites are part of the answer.
 const keySites = 3
@@ -54,7 +55,7 @@ func whereBlock(splits []split) *Block {
 		return nil
 	}
 	shown := make([]map[result.Class]float64, len(rows))
-	rest := make([]result.ClassShare, len(rows)) // of the memory classes that the answer leaves out
+	rest := make([]result.ClassShare, len(rows)) // of the classes that the answer leaves out
 	for i, s := range rows {
 		shown[i] = shownShares(s.of)
 	}
@@ -64,12 +65,15 @@ func whereBlock(splits []split) *Block {
 			series.Name += " *"
 		}
 		row := Row{Cells: []Cell{plain(series.Name)}, Minor: true}
-		any := false
+		any, little := false, littleClass
+		if !class.Memory {
+			little = littleOther
+		}
 		for i, s := range rows {
 			share := s.of.Share(class.Class)
 			any = any || share.Seconds > 0
-			row.Minor = row.Minor && share.Fraction < littleClass
 			part := unit.Percent(shown[i][class.Class])
+			row.Minor = row.Minor && share.Fraction < little && !(class.GC && part != unit.Percent(0))
 			if share.Seconds > 0 {
 				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: part,
 					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", part}}})
@@ -80,13 +84,17 @@ func whereBlock(splits []split) *Block {
 			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
 		}
 		for i, s := range rows {
-			if class.Memory && row.Minor {
+			if row.Minor {
 				rest[i].Seconds += s.of.Share(class.Class).Seconds
 				rest[i].Fraction += shown[i][class.Class]
 			}
 		}
-		if class.Memory && !result.Classes[n+1].Memory { // the last of them
-			tb.Rows = append(tb.Rows, restRow(rest)...)
+		switch {
+		case n == len(result.Classes)-1:
+			tb.Rows = append(tb.Rows, restRow("everything else", rest)...)
+		case class.Memory && !result.Classes[n+1].Memory: // the last of them
+			tb.Rows = append(tb.Rows, restRow("other memory classes *", rest)...)
+			clear(rest)
 		}
 	}
 	for _, sum := range []struct {
@@ -110,10 +118,10 @@ func whereBlock(splits []split) *Block {
 	return &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 
-// restRow is the sum of the memory classes that are not part of the answer, unless it is
-// printed as zero.
-func restRow(rest []result.ClassShare) []Row {
-	row, any := Row{Cells: []Cell{plain("other memory classes *")}, Rest: true}, false
+// restRow is the sum of classes that are not part of the answer, unless it is printed as zero.
+// Those of the GC are part of it: they add up to the GC share.
+func restRow(name string, rest []result.ClassShare) []Row {
+	row, any := Row{Cells: []Cell{plain(name)}, Rest: true}, false
 	for _, r := range rest {
 		part := unit.Percent(r.Fraction)
 		any = any || part != unit.Percent(0)
@@ -125,8 +133,8 @@ func restRow(rest []result.ClassShare) []Row {
 	return []Row{row}
 }
 
-// shownShares are the shares of the classes as they are printed. Those of the GC and of the
-// memory tax are rounded so that they add up to what is printed of these two.
+// shownShares are the shares of the classes as they are printed: rounded so that those of the GC
+// and of the memory tax add up to what is printed of these two, and all to 100%.
 func shownShares(p *result.Profile) map[result.Class]float64 {
 	out := make(map[result.Class]float64)
 	for _, c := range result.Classes {
@@ -136,15 +144,21 @@ func shownShares(p *result.Profile) map[result.Class]float64 {
 		return out
 	}
 	gc, tax := thousandths(*p.GCFraction), thousandths(*p.MemoryTaxFraction)
-	for gcOnly, total := range map[bool]int{true: gc, false: tax - gc} {
-		var of []result.Class
-		for _, c := range result.Classes {
-			if c.Memory && c.GC == gcOnly && out[c.Class] > 0 {
-				of = append(of, c.Class)
-			}
+	var ofGC, ofMemory, others []result.Class
+	for _, c := range result.Classes {
+		switch {
+		case out[c.Class] <= 0:
+		case c.GC:
+			ofGC = append(ofGC, c.Class)
+		case c.Memory:
+			ofMemory = append(ofMemory, c.Class)
+		default:
+			others = append(others, c.Class)
 		}
-		addUp(out, of, total)
 	}
+	addUp(out, ofGC, gc)
+	addUp(out, ofMemory, tax-gc)
+	addUp(out, others, 1000-tax)
 	return out
 }
 
@@ -182,7 +196,7 @@ func sitesTable(r *result.Profile) *Table {
 	if r == nil || len(r.Sites) == 0 {
 		return nil
 	}
-	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true,
+	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true, Bare: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
 	for i, s := range r.Sites {
 		tb.Rows = append(tb.Rows, Row{Minor: i >= keySites, Cells: []Cell{code(s.Name()), code(s.Place()),

@@ -79,7 +79,7 @@ func (s *Section) heap(h *result.HeapSites) {
 		Text: formatf("in %s objects in use after the last GC cycle; %s in %s allocated since the start (%s).",
 			unit.Count(float64(h.InUseObjects)), unit.Size(h.AllocBytes), unit.Count(float64(h.AllocObjects)), sampled)})
 	t := &Table{Caption: "Lines that allocate" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "in use", Num: true}, {Label: "objects", Num: true},
-		{Label: "share", Num: true}, {Label: "allocated", Num: true}, {Label: "line that allocates"}}}
+		{Label: "share", Num: true, Drop: 1}, {Label: "allocated", Num: true, Drop: 2}, {Label: "line that allocates"}}}
 	for _, x := range h.Sites {
 		part := plain(unit.None)
 		if h.InUseBytes > 0 {
@@ -101,8 +101,8 @@ func (s *Section) growth(g *result.HeapGrowth) {
 	if g.Other {
 		a.Sure = "The second profile has allocated less than the first: it is of another process, or of an earlier time."
 	}
-	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "95% interval ±", Num: true},
-		{Label: "objects", Num: true}, {Label: "before", Num: true}, {Label: "after", Num: true}, {Label: "line that allocates"}}}
+	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "95% interval ±", Num: true, Drop: 1},
+		{Label: "objects", Num: true, Drop: 2}, {Label: "before", Num: true, Drop: 3}, {Label: "after", Num: true}, {Label: "line that allocates"}}}
 	unsure := 0
 	for i := range g.Sites {
 		switch x := &g.Sites[i]; {
@@ -198,7 +198,14 @@ func (s *Section) leaks(l *result.Leaks) {
 	a := Answer{Bad: len(l.Growing) > 0, Sure: upper(report.RSSText(l))}
 	switch {
 	case len(l.Growing) > 0:
-		a.Text = formatf("%s without end.", upper(map[bool]string{true: "one thing grows", false: formatf("%d things grow", len(l.Growing))}[len(l.Growing) == 1]))
+		g := l.Growing[0] // most bytes first
+		a.Text = formatf("%s a minute, without end: %s.", leakRate(g), leakText(g))
+		switch more := len(l.Growing) - 1; {
+		case more == 1:
+			a.Text += " 1 other thing grows."
+		case more > 1:
+			a.Text += formatf(" %d other things grow.", more)
+		}
 	case !l.Enough:
 		a.Text = "Not judged: too few readings."
 	case blind:
@@ -213,8 +220,8 @@ func (s *Section) leaks(l *result.Leaks) {
 	}
 	s.Answers = append(s.Answers, a)
 	b := &Block{Key: true, Title: "What grows", More: "stack"}
-	t := &Table{Caption: b.Title, Head: []Column{{Label: "growth/min", Num: true}, {Label: "95% interval", Num: true}, {Label: "from", Num: true},
-		{Label: "to", Num: true}, {Label: "confidence", Num: true}, {Label: "what grows"}}}
+	t := &Table{Caption: b.Title, Head: []Column{{Label: "growth/min", Num: true}, {Label: "95% interval", Num: true, Drop: 1}, {Label: "from", Num: true, Drop: 3},
+		{Label: "to", Num: true, Drop: 4}, {Label: "confidence", Num: true, Drop: 2}, {Label: "what grows"}}}
 	for _, g := range l.Growing {
 		t.Rows = append(t.Rows, leakRow(g))
 		if g.Kind == "goroutines" && len(g.Stack) > 0 && g.Site != nil && g.State != nil {
@@ -282,16 +289,24 @@ func watchedText(l *result.Leaks) string {
 	return join(out)
 }
 
-func leakRow(g result.Leak) Row {
-	value := unit.Bytes
+// leakValue prints how much there is of what grows.
+func leakValue(g result.Leak, v float64) string {
 	if g.Kind == "goroutines" {
-		value = func(v float64) string { return unit.Count(float64(int64(v + 0.5))) }
+		return unit.Count(float64(int64(v + 0.5)))
 	}
+	return unit.Bytes(v)
+}
+
+// leakRate is the growth of a minute.
+func leakRate(g result.Leak) string { return "+" + leakValue(g, 60*g.Slope) }
+
+func leakRow(g result.Leak) Row {
+	value := func(v float64) string { return leakValue(g, v) }
 	sure := unit.Percent(g.Confidence)
 	if g.Confidence > 0.999 { // never 100%
 		sure = ">99.9%"
 	}
-	return Row{Cells: []Cell{num("+"+value(60*g.Slope), g.Slope), plain(value(60*g.Low) + " to " + value(60*g.High)),
+	return Row{Cells: []Cell{num(leakRate(g), g.Slope), plain(value(60*g.Low) + " to " + value(60*g.High)),
 		num(value(g.From), g.From), num(value(g.To), g.To), num(sure, g.Confidence), plain(leakText(g))}}
 }
 

@@ -39,7 +39,7 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	tb.More = "process"
 	tb.Head[3].Num = false
 	tb.Head[0].Minor, tb.Head[8].Minor = true, true
-	tb.Head = append(tb.Head, Column{Label: "command"})
+	tb.Head = drop(append(tb.Head, Column{Label: "command"}), "user", "coverage", "on huge pages", "go", "resident")
 	var total uint64
 	for _, p := range processes {
 		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"),
@@ -140,7 +140,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 	}
 	memory := &Chart{Kind: Bars, Title: "Memory by kind", X: Axis{Label: "memory", Format: Bytes}}
 	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
-	tb := &Table{Caption: "Memory by kind", Sort: true, Head: cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped")}
+	tb := &Table{Caption: "Memory by kind", Sort: true, Head: drop(cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped"), "mappings", "swapped", "mapped")}
 	for i, m := range p.Memory {
 		kind, swapped := m.Title(), plain("-")
 		if m.Swapped != nil {

@@ -86,7 +86,8 @@ func allocations(f *result.Suggest) *Chart {
 func sites(f *result.Suggest) *Table {
 	tb := &Table{Caption: "Call sites" + HeadingsSort + ". In use: the part that was in use at the end.", Sort: true,
 		Head: cols("place", "of all bytes", "bytes", "objects", "in use", "GC", "gain at least", "at most")}
-	tb.Head = append(tb.Head, Column{Label: "function"}, Column{Label: "not for an arena because"})
+	tb.Head = drop(append(tb.Head, Column{Label: "function"}, Column{Label: "not for an arena because"}),
+		"objects", "in use", "bytes", "GC", "not for an arena because", "function")
 	part := func(v *float64) Cell {
 		if v == nil {
 			return plain("-")

@@ -422,6 +422,7 @@ func (t *tuned) table() *Table {
 	tb.Caption += HeadingsSort
 	tb.Head[3].Label, tb.Head[5].Minor = "answer", true
 	t.heads(tb)
+	drop(tb.Head, t.noun()+"s")
 	order := t.ranked()
 	for _, a := range order {
 		delta, more := plain(report.OverLimit(a.Arm)), plain("") // the first of the default, which has no ratio
@@ -467,7 +468,7 @@ func peak(a *tunedArm) Cell {
 // measured lists the arms of a search that ended before anything could be compared.
 func (t *tuned) measured() *Table {
 	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.",
-		Head: append(cols("setting", t.of.label(), "peak RSS", t.noun()+"s"), Column{Label: "status"})}
+		Head: drop(append(cols("setting", t.of.label(), "peak RSS", t.noun()+"s"), Column{Label: "status"}), t.noun()+"s")}
 	for i := range t.arms {
 		a := &t.arms[i]
 		median := plain("-")

@@ -15,6 +15,7 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	in := Series{Name: "in memory", Color: 1}
 	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "counted by the runtime", "changed while read", "how")}
 	tb.Head[5] = Column{Label: "how", Minor: true}
+	drop(tb.Head, "share", "changed while read", "counted by the runtime")
 	for _, p := range w.Parts {
 		if p.Bytes == 0 && (p.Runtime == nil || *p.Runtime == 0) {
 			continue

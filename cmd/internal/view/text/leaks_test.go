@@ -104,6 +104,31 @@ func TestLeaksNotJudged(t *testing.T) {
 	}
 }
 
+// The answer names what grows most, with its line, and how many others there are.
+func TestLeaksAnswer(t *testing.T) {
+	line := leak.Finding{Kind: leak.Heap, Func: "main.grow", File: "/src/main.go", Line: 15, Callers: []string{"main.main"}}
+	line.Slope = 1 << 20
+	start := leak.Finding{Kind: leak.Goroutines, Func: "main.serve", File: "/src/main.go", Line: 7}
+	start.Slope = 0.5
+	const first = "\n+60.00MiB a minute, without end: main.grow main.go:15, from main.main."
+	for _, c := range []struct {
+		found []leak.Finding
+		want  string
+	}{
+		{[]leak.Finding{line}, first + "\n"},
+		{[]leak.Finding{line, start}, first + " 1 other thing grows.\n"},
+		{[]leak.Finding{line, line, start}, first + " 2 other things grow.\n"},
+		{[]leak.Finding{start}, "\n+30 a minute, without end: goroutines created by main.serve main.go:7.\n"},
+	} {
+		f := result.NewSites("v1", "leaks", 7, nil, "")
+		f.SetLeaks(&leak.Report{Readings: 60, Found: c.found})
+		var b strings.Builder
+		if err := show(&b, f, Options{}); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("no %q in %q, %v", c.want, b.String(), err)
+		}
+	}
+}
+
 // The rows of a heap profile name what is no line, too.
 func TestSitesNotLines(t *testing.T) {
 	use := func(n int64) callsite.Use { return callsite.Use{InUseBytes: n, InUseObjects: 1} }

@@ -128,8 +128,8 @@ func TestTuneTableShares(t *testing.T) {
 	})
 }
 
-// The classes of the memory tax add up to the headline as they are printed, wherever the
-// result is shown.
+// The classes of the GC and of the memory tax add up to the headline as they are printed, and all
+// to 100%, wherever the result is shown.
 func TestClassesAddUp(t *testing.T) {
 	page := func(d *document.Document) string {
 		page, err := html.Render(d)
@@ -158,6 +158,16 @@ var (
 	starred  = regexp.MustCompile(`\w \*[ <]`) // a class of the memory tax
 	headline = regexp.MustCompile(`(?m)^([0-9.]+%) \S+ \S+ of CPU time goes to memory: GC ([0-9.]+%), the rest ([0-9.]+%)`)
 )
+
+// classOf is the class whose row a line is.
+func classOf(line string) *profile.ClassInfo {
+	for i, c := range profile.Classes {
+		if strings.HasPrefix(strings.TrimLeft(line, " |"), c.Title) {
+			return &profile.Classes[i]
+		}
+	}
+	return nil
+}
 
 // addUp checks a run with a CPU time of each class, as text, as Markdown and in other forms.
 func addUp(t interface {
@@ -198,12 +208,25 @@ func addUp(t interface {
 	tax := int(math.Round(*s.Profile.MemoryTaxFraction * 1000))
 	for name, text := range texts {
 		_, table, _ := strings.Cut(text, "CPU time by class")
-		sum, rest := 0, 0
+		sum, all, gc, rest := 0, 0, 0, 0
 		for l := range strings.Lines(table) {
-			if !strings.HasPrefix(l, "<script") && starred.MatchString(l) && percent.MatchString(l) {
-				sum += tenths(l)
-				rest += strings.Count(l, "other memory classes")
+			if strings.HasPrefix(l, "<script") || !percent.MatchString(l) {
+				continue
 			}
+			rest += strings.Count(l, "other memory classes") + strings.Count(l, "everything else")
+			switch class := classOf(l); {
+			case class != nil && class.GC:
+				gc += tenths(l)
+				fallthrough
+			case starred.MatchString(l):
+				sum += tenths(l)
+				fallthrough
+			case class != nil, strings.Contains(l, "everything else"):
+				all += tenths(l)
+			}
+		}
+		if name != "page" && (all != 1000 || gc != int(math.Round(*s.Profile.GCFraction*1000))) {
+			t.Fatalf("%s: all classes add up to %d tenths of a percent, those of the GC to %d:\n%s", name, all, gc, text)
 		}
 		if sum != tax {
 			t.Fatalf("%s: the classes add up to %d, and the memory tax is %d tenths of a percent:\n%s", name, sum, tax, text)

@@ -41,7 +41,7 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		}
 		all = append(all, cells)
 	}
-	if len(t.Head) == 1 || strings.Join(all[0], "") == "" || t.Bar > 0 && !p.o.Full { // what has bars speaks for itself
+	if len(t.Head) == 1 || strings.Join(all[0], "") == "" || (t.Bar > 0 || t.Bare) && !p.o.Full { // what has bars speaks for itself
 		all = all[1:]
 	}
 	for _, l := range p.columns(t, all) {
@@ -82,84 +82,6 @@ func (p *printer) shown(t *document.Table) *document.Table {
 	}
 	return &out
 }
-
-// columns lays out rows. Columns that are empty in every row take no room.
-func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
-	width := make([]int, len(t.Head))
-	for _, r := range rows {
-		for i, c := range r {
-			r[i] = console.Line(c)
-			width[i] = max(width[i], console.Width(r[i]))
-		}
-	}
-	p.fit(t, rows, width)
-	bars := p.bars(t, width)
-	for n, r := range rows {
-		var b strings.Builder
-		for i, c := range r {
-			if width[i] == 0 {
-				continue
-			}
-			if i == 0 && console.Width(c) > width[0] {
-				lines = append(lines, "  "+c)
-				c = ""
-			}
-			b.WriteString("  ")
-			pad := strings.Repeat(" ", width[i]-console.Width(c))
-			if t.Head[i].Num {
-				b.WriteString(pad + c)
-			} else {
-				b.WriteString(c + pad)
-			}
-			if bars != nil && i == 0 {
-				b.WriteString("  " + bars[n+len(bars)-len(rows)])
-			}
-		}
-		lines = append(lines, b.String())
-	}
-	return lines
-}
-
-// fit makes the columns of a table fit where the terminal is too narrow. Other words than the names
-// are shortened in the middle, where they are longest; then the last columns are left to --full; a
-// name that is still too long stands on a line of its own, whole: it is what readers copy.
-func (p *printer) fit(t *document.Table, rows [][]string, width []int) {
-	if p.o.Width <= 0 || t.Bar > 0 {
-		return
-	}
-	over, widest, last := -p.o.Width, -1, 0
-	for i, w := range width {
-		if w == 0 {
-			continue
-		}
-		over, last = over+w+2, i
-		if i > 0 && !t.Head[i].Num && (widest < 0 || w > width[widest]) {
-			widest = i
-		}
-	}
-	if over > 0 && widest > 0 && width[widest] > leastWords {
-		most := max(width[widest]-over, leastWords)
-		for _, r := range rows {
-			if c := []rune(r[widest]); len(c) > most {
-				r[widest] = string(c[:most/3]) + "..." + string(c[len(c)-(most-most/3-3):])
-			}
-		}
-		over -= width[widest] - most
-		width[widest] = most
-	}
-	for ; over > 0 && width[0]-over < leastWords && last > 1 && !p.o.Full; last-- {
-		if width[last] > 0 {
-			over -= width[last] + 2
-			width[last] = 0
-		}
-	}
-	if over > 0 {
-		width[0] = min(width[0], max(width[0]-over, leastWords))
-	}
-}
-
-// leastWords is to how many columns words are shortened at most.
-const leastWords = 20
 
 // bars draws the column that a table has bars of, with one for its head; nil for none.
 func (p *printer) bars(t *document.Table, width []int) []string {

@@ -38,6 +38,8 @@ type printer struct {
 	w   io.Writer
 	o   Options
 	err error
+	// left says that the section is not shown in full.
+	left bool
 }
 
 func (p *printer) line(text string) {
@@ -65,6 +67,7 @@ func (p *printer) say(indent, text string) {
 const noCycleCounter = "no cycle counter can be used here"
 
 func (p *printer) section(s *document.Section) {
+	p.left = false
 	if s.From != "" {
 		p.line("== " + s.From)
 	}
@@ -85,10 +88,9 @@ func (p *printer) section(s *document.Section) {
 	if len(s.Answers) > 0 {
 		p.line("")
 	}
-	left := false
 	for _, a := range s.Answers {
 		if a.Minor && !p.o.Full {
-			left = true
+			p.left = true
 			continue
 		}
 		p.answer(a)
@@ -98,7 +100,7 @@ func (p *printer) section(s *document.Section) {
 		if p.o.Full || b.Key && says(b) {
 			p.block(b)
 		}
-		left = left || !p.o.Full && (!b.Key || len(b.Folds) > 0 && b.More == "")
+		p.left = p.left || !p.o.Full && (!b.Key || len(b.Folds) > 0 && b.More == "")
 	}
 	n := 0
 	for _, text := range s.Notes {
@@ -110,7 +112,7 @@ func (p *printer) section(s *document.Section) {
 		}
 		p.say("", fmt.Sprintf("note %d: %s", n, text))
 	}
-	if left {
+	if p.left {
 		p.line("")
 		p.line("--full shows the rest.")
 	}
