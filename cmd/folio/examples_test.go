@@ -73,7 +73,8 @@ var reductions = []struct {
 	{from: `(folio load .*)--warmup [0-9]+s`, to: "$1--warmup 100ms"},
 	{from: `^((for .*|taskset .*)?folio load .*)$`, to: "./server & until ./loadgen >/dev/null 2>&1; do sleep 0.1; done; $1; s=$$?; kill $$!; wait $$!; exit $$s"},
 	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
-	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
+	{from: `^(folio set --watch .*)$`, to: "timeout --foreground --preserve-status -s INT 1 $1"},
+	{from: `(folio (?:inspect|collapse|doctor) .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{from: `(folio inspect .*)--cgroup orders\.service`, to: "$1--cgroup $$PID"},
 	{from: `--save /var/tmp`, to: "--save ."},
 	{from: `(folio inspect .*)/sys/fs/cgroup/system\.slice/orders\.service`, to: "$1$$PID"},
