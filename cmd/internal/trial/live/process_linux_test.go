@@ -89,7 +89,7 @@ func TestGuardrails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.opts.MaxRSS = r.rss + 16<<20
+	p.opts.MaxRSS = r.rss + 40<<20
 	out, err := p.Run(t.Context(), trial.Setting{GOGC: "3200"}, trial.Request{})
 	if err != nil || out.FailureKind != trial.FailedGuardrail || !strings.Contains(out.Failure, "more than --max-rss") {
 		t.Fatalf("%+v, %v", out, err)
