@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 )
 
 // briefGolden checks the answer of a run, which fits on a screen; what is to be pasted may be
@@ -29,4 +30,21 @@ func briefGolden(t *testing.T, f *result.File, name string) {
 		}
 	}
 	golden(t, "brief-"+name+".txt", b.Bytes())
+}
+
+// What warns of a further answer is said with it, and what explains it is left to --full.
+func TestFurtherAnswerWarns(t *testing.T) {
+	d := &document.Document{Sections: []*document.Section{{Answers: []document.Answer{
+		{Main: true, Text: "Set GOGC=400."},
+		{Goal: "Cheaper", Text: "Set GOMEMLIMIT=41MiB.", Brief: "It fits this input.", Detail: "It fits this input. Why it is so."},
+	}}}}
+	for _, full := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := Render(&b, d, Options{Full: full}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "It fits this input.") || strings.Contains(b.String(), "Why it is so.") != full {
+			t.Errorf("full %v:\n%s", full, &b)
+		}
+	}
 }

@@ -138,6 +138,8 @@ func (p *printer) answer(a document.Answer) {
 		p.say("  ", a.Detail)
 	case a.Main:
 		p.say("  ", cmp.Or(a.Brief, a.Detail))
+	default: // what warns of a further answer is as much a part of it
+		p.say("  ", a.Brief)
 	}
 	if a.Later && !p.o.Full {
 		return
