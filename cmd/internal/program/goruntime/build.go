@@ -8,7 +8,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
 )
 
-// ReadBuild is [executable.ReadBuild], also for a program whose build information was removed: its
+// ReadBuild is [executable.ReadBuild], and knows programs whose build information was removed: the
 // runtime still has the version of Go, and nothing has the rest.
 func ReadBuild(path string) (executable.Build, error) {
 	build, err := executable.ReadBuild(path)
