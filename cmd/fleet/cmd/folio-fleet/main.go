@@ -14,7 +14,8 @@ import (
 const name = "folio-fleet"
 
 const long = `folio-fleet reads from Prometheus what the services of a fleet lose to memory, recommends
-settings for them, and compares settings on several nodes. It changes no workload.`
+settings for them, and compares settings, on several nodes or on pods that serve. It changes
+no workload, but for the time of a canary.`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
@@ -25,6 +26,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newRecommend(stdout),
 		newDashboard(stdout),
 		newTune(stdout, stderr),
+		newCanary(stdout, stderr),
 		newRounds(stdout),
 	)
 }

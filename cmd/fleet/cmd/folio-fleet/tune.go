@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/foliomem/folio/cmd/fleet/internal/command"
@@ -57,17 +55,18 @@ interrupted.`
 var defaultSettings = []string{"GOGC=50", "GOGC=200", "GOGC=400", "GOGC=800", "thp=heap", "GOGC=400 thp=heap"}
 
 type tuneFlags struct {
-	namespace, kubeconfig, context string
-	image, container, memory, cpu  string
-	folioImage, folioPath          string
-	settings                       []string
-	nodes, rounds                  int
-	metric                         string
-	higher                         bool
-	runTimeout, budget, timeout    time.Duration
-	seed                           uint64
-	json, kubernetes               string
-	dryRun, keep                   bool
+	kubeFlags
+	namespace                     string
+	image, container, memory, cpu string
+	folioImage, folioPath         string
+	settings                      []string
+	nodes, rounds                 int
+	metric                        string
+	higher                        bool
+	runTimeout, budget, timeout   time.Duration
+	seed                          uint64
+	json, kubernetes              string
+	dryRun, keep                  bool
 }
 
 func newTune(stdout, stderr io.Writer) *cobra.Command {
@@ -105,8 +104,7 @@ func newTuneFlags(f *tuneFlags) *pflag.FlagSet {
 	fs.DurationVar(&f.timeout, "timeout", time.Hour, "maximum `duration` of the Job")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
 	fs.StringVarP(&f.namespace, "namespace", "n", "folio-tune", "`namespace` of the Job")
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: that of kubectl)")
-	fs.StringVar(&f.context, "context", "", "`name` of a context of the kubeconfig (default: the current one)")
+	f.kubeFlags.add(fs)
 	fs.StringVar(&f.json, "json", "", "write the result, with every run, to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.kubernetes, "kubernetes", "", "print what is recommended as a patch of this `container`: [KIND/]NAME[:CONTAINER], of a\ndeployment, statefulset, daemonset or cronjob")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the Job, and do nothing")
@@ -193,17 +191,6 @@ func (r *tuneRequest) read(args []string) (err error) {
 	}
 	r.template, err = tunejob.ReadTemplate(args[0], file, r.container)
 	return err
-}
-
-func (f *tuneFlags) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find the Kubernetes API: %w; give --kubeconfig, or set KUBECONFIG", err)
-	}
-	config.UserAgent, config.Timeout = "folio-fleet", 0
-	return config, nil
 }
 
 func (f *tuneFlags) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -22,7 +22,7 @@ import (
 
 func TestPolicy(t *testing.T) {
 	p, err := parse([]byte("label: team/huge=yes\nminDensity: 0.75\nrate: 8MiB\nbudgetPerProcess: 1GiB\nevery: 1m\nmaxMemoryPressure: 0.5%\n"))
-	want := Policy{"team/huge", "yes", 0.75, 8 << 20, 1 << 30, time.Minute, 0.005, 0.1, 0.1, nil}
+	want := Policy{"team/huge", "yes", 0.75, 8 << 20, 1 << 30, time.Minute, 0.005, 0.1, 0.1, nil, Canary{}}
 	if err != nil || !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -76,6 +76,8 @@ func (w *world) Find(_, id string) (pod.Name, bool) {
 func (w *world) Has(string) bool { return true }
 func (w *world) Synced() bool    { return true }
 func (w *world) Pods() int       { return 3 }
+
+func (w *world) Annotation(string, string, string) string { return "" }
 
 func (w *world) Workload(string, string) (pod.Workload, bool) { return pod.Workload{}, false }
 

@@ -29,9 +29,10 @@ const (
 // Reasons are all of them.
 var Reasons = []string{Pressure, Available, Headroom, Failed}
 
-// Labeled knows labels and workloads of pods: a directory of package kube.
+// Labeled knows labels, annotations and workloads of pods: a directory of package kube.
 type Labeled interface {
 	Label(uid, container, label string) (string, bool)
+	Annotation(uid, container, name string) string // "" for none
 	Workload(uid, container string) (pod.Workload, bool)
 	Synced() bool
 }
@@ -177,7 +178,7 @@ func (a *Actor) reload() {
 	}
 	a.next.Store(&p)
 	if k := a.Keeper; k != nil {
-		k.Rules, k.Headroom, k.Spare = p.Rules, p.Headroom, p.Available
+		k.Rules, k.Canary, k.Headroom, k.Spare = p.Rules, p.Canary, p.Headroom, p.Available
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 // but for Settings.
 type Keeper struct {
 	Rules    []Rule
+	Canary   Canary
 	Headroom float64 // share of a container's memory limit that stays free without GOMEMLIMIT
 	Spare    float64 // share of the node's memory that stays available
 	Node     *node.Node
@@ -40,8 +41,9 @@ type Keeper struct {
 	refused map[node.Running]*refused
 	first   map[node.Running]time.Time
 	guard   *guard.Guard[livegc.Undo]
-	stale   bool // the guard holds processes that are let go, or was killed
-	gone    int  // processes that ended since the guard started, whose memory it has open
+	stale   bool   // the guard holds processes that are let go, or was killed
+	wrong   string // the last annotation that was
+	gone    int    // processes that ended since the guard started, whose memory it has open
 
 	mu       sync.Mutex
 	settings Settings
@@ -86,7 +88,7 @@ const mostGone = 64
 // actor; advices is the directory of recommendations, "" for none.
 func NewKeeper(a *Actor, groups *cgroups.Root, advices string, guard []string) *Keeper {
 	return &Keeper{
-		Rules: a.Policy.Rules, Headroom: a.Policy.Headroom, Spare: a.Policy.Available, Node: a.Node, Labels: a.Labels, FS: a.FS, Cgroups: groups, Log: a.Log,
+		Rules: a.Policy.Rules, Canary: a.Policy.Canary, Headroom: a.Policy.Headroom, Spare: a.Policy.Available, Node: a.Node, Labels: a.Labels, FS: a.FS, Cgroups: groups, Log: a.Log,
 		DryRun: a.DryRun, Guard: guard, Now: time.Now, settle: 10 * time.Second, advices: recommendations{dir: advices},
 		held: make(map[node.Running]*held), refused: make(map[node.Running]*refused), first: make(map[node.Running]time.Time),
 		settings: Settings{Changes: make(map[string]uint64), Refusals: make(map[string]uint64)},
@@ -99,9 +101,12 @@ func key(r node.Running) node.Running {
 	return r
 }
 
-// rule returns the rule of a process.
+// rule returns the rule of a process: that of a lease, or of the policy.
 func (k *Keeper) rule(r node.Running) (Rule, bool) {
 	id := r.ID()
+	if rule, ok := k.lent(id.UID, id.Container, r.Container); ok {
+		return rule, true
+	}
 	for _, rule := range k.Rules {
 		v, ok := k.Labels.Label(id.UID, id.Container, rule.Label)
 		if ok && v == rule.Value && (rule.Container == "" || rule.Container == r.Container) {

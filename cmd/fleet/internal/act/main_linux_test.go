@@ -116,10 +116,11 @@ type stage struct {
 	dir    string            // of cgroups
 	of     map[int]int       // containers, by PID
 	labels map[string]string // of pods, by ID of the container: the value of folio.dev/settings
+	leases map[string]string // likewise: their annotations
 }
 
 func newStage(dir string) *stage {
-	return &stage{dir: dir, of: make(map[int]int), labels: make(map[string]string)}
+	return &stage{dir: dir, of: make(map[int]int), labels: make(map[string]string), leases: make(map[string]string)}
 }
 
 func (w *stage) Find(_, id string) (pod.Name, bool) {
@@ -132,6 +133,13 @@ func (w *stage) Pods() int       { return len(w.labels) }
 func (w *stage) Label(_, id, label string) (string, bool) {
 	v, ok := w.labels[id]
 	return v, ok && label == "folio.dev/settings"
+}
+
+func (w *stage) Annotation(_, id, name string) string {
+	if name != LeaseAnnotation {
+		return ""
+	}
+	return w.leases[id]
 }
 
 func (w *stage) Workload(_, id string) (pod.Workload, bool) {

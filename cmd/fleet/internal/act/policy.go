@@ -26,7 +26,11 @@ type Policy struct {
 	Available    float64 // share of the node's memory that stays available
 	Headroom     float64 // share of a container's memory limit that stays free
 	Rules        []Rule  // the first that fits counts
+	Canary       Canary
 }
+
+// Canary is the label of pods that may have a [Lease]; none if Label is "".
+type Canary struct{ Label, Value string }
 
 // file is a Policy as it is written.
 type file struct {
@@ -40,6 +44,7 @@ type file struct {
 	Headroom   string  `json:"minContainerHeadroom"`
 
 	Settings []ruleFile `json:"settings"`
+	Canary   string     `json:"canary"`
 }
 
 // Default is what a policy file leaves out.
@@ -128,6 +133,11 @@ func parse(data []byte) (Policy, error) {
 		p.Every = d
 	}
 	var err error
+	if f.Canary != "" {
+		if p.Canary.Label, p.Canary.Value, err = parseLabel(f.Canary); err != nil {
+			return p, fmt.Errorf("canary: %w", err)
+		}
+	}
 	p.Rules, err = parseRules(f.Settings)
 	return p, err
 }

@@ -66,28 +66,33 @@ func (f ruleFile) rule() (Rule, error) {
 	if r.Label, r.Value, err = parseLabel(f.Label); err != nil {
 		return r, err
 	}
+	return r, r.check()
+}
+
+// check returns what is wrong with the values of a rule.
+func (r Rule) check() error {
 	if r.GOGC == "" && r.MemoryLimit == "" {
-		return r, errors.New("want gogc, memoryLimit or both")
+		return errors.New("want gogc, memoryLimit or both")
 	}
 	if r.GOGC != "" && r.GOGC != Recommended {
 		if _, err := livegc.ParseGOGC(r.GOGC); err != nil {
-			return r, fmt.Errorf("gogc: %w, or %s", err, Recommended)
+			return fmt.Errorf("gogc: %w, or %s", err, Recommended)
 		}
 	}
 	switch r.MemoryLimit {
 	case "":
 		if r.GOGC == "off" {
-			return r, errors.New("gogc: off without memoryLimit lets the heap grow until memory runs out")
+			return errors.New("gogc: off without memoryLimit lets the heap grow until memory runs out")
 		}
 	case Fit, Recommended:
 	case "off":
-		return r, fmt.Errorf("memoryLimit: off: want a size such as 512MiB, %s or %s", Fit, Recommended)
+		return fmt.Errorf("memoryLimit: off: want a size such as 512MiB, %s or %s", Fit, Recommended)
 	default:
 		if _, err := livegc.ParseGOMEMLIMIT(r.MemoryLimit); err != nil {
-			return r, fmt.Errorf("memoryLimit: %q: want a size such as 512MiB, %s or %s", r.MemoryLimit, Fit, Recommended)
+			return fmt.Errorf("memoryLimit: %q: want a size such as 512MiB, %s or %s", r.MemoryLimit, Fit, Recommended)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // parseLabel reads a label with its value.

@@ -46,6 +46,8 @@ var all = []described{
 	{metrics.CPUSeconds, "CPU time of the Go processes of the container.", workload},
 	{metrics.MemoryTaxCPUSeconds, "CPU time that managing memory cost, by class; sampled.", with(metrics.LabelClass)},
 	{metrics.SampledCPUSeconds, "CPU time that the samples of folio_memory_tax_cpu_seconds_total speak for.", workload},
+	{metrics.AllocatedBytes, "What the Go processes allocated in their heaps.", workload},
+	{metrics.AllocatingCPUSeconds, "CPU time that folio_allocated_bytes_total speaks for.", workload},
 	{metrics.PageFaults, "Page faults of the Go processes, by kind.", with(metrics.LabelKind)},
 	{metrics.ResidentBytes, "RSS of the Go processes, by kind.", with(metrics.LabelKind)},
 	{metrics.HeapResidentBytes, "Go heap in RAM.", workload},
@@ -125,6 +127,8 @@ func (c *Collector) workload(to chan<- prometheus.Metric, w *node.Workload) {
 	counter(metrics.PageFaults, float64(w.MinorFaults), metrics.KindMinor)
 	counter(metrics.PageFaults, float64(w.MajorFaults), metrics.KindMajor)
 	counter(metrics.GCCycles, float64(w.GCCycles))
+	counter(metrics.AllocatedBytes, float64(w.Allocated))
+	counter(metrics.AllocatingCPUSeconds, w.Allocating)
 	if w.Pod != "" {
 		counter(metrics.CgroupCPUSeconds, w.CgroupCPU)
 	}

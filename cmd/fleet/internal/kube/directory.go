@@ -41,7 +41,7 @@ type Directory struct {
 type entry struct {
 	namespace, name, cgroup string
 	workload                pod.Workload
-	labels                  map[string]string
+	labels, annotations     map[string]string
 	containers              map[string]string // name, by ID
 }
 
@@ -157,9 +157,7 @@ func slim(obj any) any {
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		out.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
-	if hash, ok := p.Annotations[configHash]; ok {
-		out.Annotations = map[string]string{configHash: hash}
-	}
+	out.Annotations = own(p.Annotations)
 	keep := func(in []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
 		for _, s := range in {
 			out = append(out, corev1.ContainerStatus{Name: s.Name, ContainerID: s.ContainerID})
@@ -177,7 +175,7 @@ func (d *Directory) put(obj any) {
 	if !ok {
 		return
 	}
-	e := &entry{namespace: p.Namespace, name: p.Name, labels: p.Labels, workload: workloadOf(p), cgroup: p.Annotations[configHash], containers: make(map[string]string)}
+	e := &entry{namespace: p.Namespace, name: p.Name, labels: p.Labels, annotations: own(p.Annotations), workload: WorkloadOf(p), cgroup: p.Annotations[configHash], containers: make(map[string]string)}
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
 		for _, s := range list {
 			if _, id, ok := strings.Cut(s.ContainerID, "://"); ok {
@@ -261,6 +259,34 @@ func (d *Directory) Label(uid, container, label string) (value string, ok bool) 
 	return value, ok
 }
 
+// Annotation returns an annotation of a pod, one of those whose name begins with folio.dev/, or
+// "".
+func (d *Directory) Annotation(uid, container, name string) string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if e := d.entry(uid, container); e != nil {
+		return e.annotations[name]
+	}
+	return ""
+}
+
+// own are the annotations that are kept: those of folio, and the UID of a static pod.
+func own(all map[string]string) (out map[string]string) {
+	for name, v := range all {
+		if name != configHash && !strings.HasPrefix(name, "folio.dev/") || len(v) > mostAnnotation {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]string)
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// mostAnnotation bounds what is kept of a pod.
+const mostAnnotation = 1 << 10
+
 // Workload returns the workload of a pod, as package rules names it.
 func (d *Directory) Workload(uid, container string) (w pod.Workload, ok bool) {
 	d.mu.RLock()
@@ -272,8 +298,8 @@ func (d *Directory) Workload(uid, container string) (w pod.Workload, ok bool) {
 	return e.workload, true
 }
 
-// workloadOf goes by the owner of a pod, and of a ReplicaSet by the hash in its name.
-func workloadOf(p *corev1.Pod) pod.Workload {
+// WorkloadOf goes by the owner of a pod, and of a ReplicaSet by the hash in its name.
+func WorkloadOf(p *corev1.Pod) pod.Workload {
 	owner := metav1.GetControllerOf(p)
 	if owner == nil || owner.Kind == "Node" { // of a static pod
 		return pod.Workload{Kind: "Pod", Name: p.Name}

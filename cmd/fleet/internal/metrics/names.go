@@ -75,6 +75,15 @@ const (
 	SampledCPUSeconds = "folio_sampled_cpu_seconds_total"
 )
 
+// What programs allocate, by their runtimes, read every 30 s: CPU time a byte is the one over
+// the other. Counters, WorkloadLabels.
+const (
+	AllocatedBytes = "folio_allocated_bytes_total"
+	// AllocatingCPUSeconds is the part of CPUSeconds that AllocatedBytes speaks for: that
+	// between the same readings.
+	AllocatingCPUSeconds = "folio_allocating_cpu_seconds_total"
+)
+
 // MemoryClasses are the values of LabelClass; those of the GC come first ([GCClasses]).
 // They are the identifiers of folio run's results.
 var MemoryClasses = []string{"gc_mark", "gc_assist", "gc_sweep", "write_barrier", "allocation", "zeroing", "growth", "page_faults"}
@@ -169,7 +178,7 @@ const (
 	MaxContainers = 512
 	// PerContainer is the most series of a container: the metrics above, and up to
 	// MaxInfos series of GoInfo.
-	PerContainer = 44
+	PerContainer = 46
 	MaxInfos     = 4
 	// PerActed is the most series of a container of the agent that acts.
 	PerActed  = 13

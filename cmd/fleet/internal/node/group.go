@@ -18,6 +18,8 @@ type Labels struct{ Namespace, Pod, Container string }
 // Counters are what the processes of a container used in all.
 type Counters struct {
 	CPU, Sampled, CgroupCPU  float64 // seconds
+	Allocating               float64 // seconds, in which Allocated was
+	Allocated                uint64  // bytes
 	Tax                      [classes]float64
 	MinorFaults, MajorFaults uint64
 	GCCycles                 uint64
@@ -27,6 +29,8 @@ func (c *Counters) add(o *Counters) {
 	c.CPU += o.CPU
 	c.Sampled += o.Sampled
 	c.CgroupCPU += o.CgroupCPU
+	c.Allocating += o.Allocating
+	c.Allocated += o.Allocated
 	c.MinorFaults += o.MinorFaults
 	c.MajorFaults += o.MajorFaults
 	c.GCCycles += o.GCCycles

@@ -11,9 +11,16 @@ type Memory struct {
 	HeapResident, HeapHuge, HeapGain, HeapBloat    *uint64
 	Live, Goal                                     *uint64
 	GOGC, Limit                                    *float64 // +Inf: off, none
-	cycles                                         uint32
-	hasCycles                                      bool
+	counts                                         counts
+	hasCounts                                      bool
 	StatusKnown, HeapKnown, RuntimeKnown, BloatWas bool
+}
+
+// counts are what the runtime counts, and the CPU time of the process at that moment.
+type counts struct {
+	cycles    uint32
+	allocated uint64
+	cpu       time.Duration
 }
 
 // A Depth says how much a look costs.
@@ -71,8 +78,13 @@ func (n *Node) Look() (ok bool) {
 	if reason != "" {
 		n.unreadable(reason)
 	}
-	if m.hasCycles && p.memory.hasCycles {
-		p.group.GCCycles += uint64(m.cycles - p.memory.cycles) // it wraps around
+	if m.hasCounts && p.memory.hasCounts {
+		last := p.memory.counts
+		p.group.GCCycles += uint64(m.counts.cycles - last.cycles) // it wraps around
+		if m.counts.allocated > last.allocated {
+			p.group.Allocated += m.counts.allocated - last.allocated
+			p.group.Allocating += max(m.counts.cpu-last.cpu, 0).Seconds()
+		}
 	}
 	p.memory = m
 	p.looked++

@@ -79,17 +79,19 @@ func (s *System) runtime(p *Process, k *kept, m *Memory) string {
 		}
 	}
 	st, err := k.target.Stats()
+	process, gone := s.fs.Stat(p.PID)
 	switch {
 	case errors.Is(err, goruntime.ErrInconsistent):
 		return "" // it changed while it was read: what is known stays
 	case err != nil:
 		k.target.Close()
 		k.target, m.RuntimeKnown = nil, false
-		m.Live, m.Goal, m.GOGC, m.Limit, m.hasCycles = nil, nil, nil, nil, false
+		m.Live, m.Goal, m.GOGC, m.Limit, m.hasCounts = nil, nil, nil, nil, false
 		return why(err)
 	}
 	m.RuntimeKnown = true
-	m.cycles, m.hasCycles = st.Cycles, true
+	m.counts = counts{st.Cycles, st.TotalAlloc, process.UTime + process.STime}
+	m.hasCounts = gone == nil
 	m.Live = &st.Live
 	m.GOGC, m.Goal, m.Limit = new(math.Inf(1)), nil, new(math.Inf(1))
 	if st.Percent >= 0 {

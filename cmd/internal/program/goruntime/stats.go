@@ -22,6 +22,7 @@ type Stats struct {
 	Live        uint64 // /gc/heap/live: what the last GC cycle found
 	Cycles      uint32 // /gc/cycles/total
 	LastGC      uint64 // when the last cycle ended, in nanoseconds since 1970; 0 for none
+	TotalAlloc  uint64 // in all since the start, by spans that are full: MemStats.TotalAlloc
 	Percent     int32  // GOGC; -1 is off
 	MemoryLimit int64  // GOMEMLIMIT; math.MaxInt64 is none
 }
@@ -111,6 +112,7 @@ type statFields struct {
 	stacks, mspan, mcache, buckets, misc, other    layout.Field
 	cycles, lastGC                                 layout.Field
 	controller, percent, limit, marked, live       layout.Field
+	allocated                                      layout.Field
 	heapInUse, heapReleased, heapFree, mappedReady layout.Field
 }
 
@@ -126,7 +128,7 @@ func (t *Target) statFields() (f statFields, err error) {
 		"mstats.buckhash_sys": &f.buckets, "mstats.gcMiscSys": &f.misc, "mstats.other_sys": &f.other,
 		"mstats.numgc": &f.cycles, "mstats.last_gc_unix": &f.lastGC,
 		"gcControllerState": &f.controller, "gcControllerState.gcPercent": &f.percent, "gcControllerState.memoryLimit": &f.limit,
-		"gcControllerState.heapMarked": &f.marked, "gcControllerState.heapLive": &f.live, "gcControllerState.heapInUse": &f.heapInUse,
+		"gcControllerState.totalAlloc": &f.allocated, "gcControllerState.heapMarked": &f.marked, "gcControllerState.heapLive": &f.live, "gcControllerState.heapInUse": &f.heapInUse,
 		"gcControllerState.heapReleased": &f.heapReleased, "gcControllerState.heapFree": &f.heapFree,
 		"gcControllerState.mappedReady": &f.mappedReady,
 	} {
@@ -186,7 +188,7 @@ func (t *Target) stats() (s Stats, c counted, err error) {
 	}
 	s.Cycles, s.LastGC = uint32(number(all, f.cycles)), number(all, f.lastGC)
 	s.Percent, s.MemoryLimit = int32(number(controller, f.percent)), int64(number(controller, f.limit))
-	s.Live = number(controller, f.marked)
+	s.Live, s.TotalAlloc = number(controller, f.marked), number(controller, f.allocated)
 	// While the parts are moved into each other, they can be seen twice or not at all.
 	const most = 1 << 48
 	used := inHeap + s.Stacks + s.WorkBufs
