@@ -48,6 +48,10 @@ fit is what the container's memory limit leaves, as in folio doctor; a larger si
 lowered to it. It follows the limit within seconds. recommended is what folio-fleet
 recommend --json printed into a file of --recommendations.
 
+folio-fleet canary gives settings for a time, to pods with a label:
+
+  canary: folio.dev/canary=true  # default: none
+
 Settings are restored when their rule, label or policy goes, and when the agent ends; if it
 is killed, a second process restores them. GOGC=off needs a memory limit. Settings that a
 program sets itself are left alone.

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,58 +27,145 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-const (
-	actUID       = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
-	actContainer = "feedfacefeedfacefeedfacefeedfacefeedfacefeedfacefeedfacefeedface"
-)
-
 // actPod is a pod of a Deployment, with a value of the label folio.dev/settings.
-func actPod(version int, value string) *corev1.Pod {
+func actPod(n int, value string) *corev1.Pod {
 	p := &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}}
-	p.Name, p.Namespace, p.UID, p.ResourceVersion = "api-5d4f-x", "shop", types.UID(actUID), strconv.Itoa(version)
+	p.Name, p.Namespace, p.UID = fmt.Sprintf("api-5d4f-%d", n), "shop", types.UID(fmt.Sprintf("0f1e2d3c-4b5a-6978-8796-%012x", n))
+	p.Spec.Containers = []corev1.Container{{Name: "main"}}
+	p.Status.Phase, p.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	p.Labels = map[string]string{"folio.dev/settings": value, "pod-template-hash": "5d4f"}
 	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "api-5d4f", Controller: new(true)}}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + actContainer}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", ContainerID: fmt.Sprintf("containerd://%064x", n)}}
 	return p
 }
 
-// podsAPI serves the pods of a node: one, and then what comes from events.
-func podsAPI(t *testing.T, first *corev1.Pod, events <-chan *corev1.Pod) (kubeconfig string) {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		q := r.URL.Query()
-		switch {
-		case q.Get("sendInitialEvents") == "true":
-			http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`, http.StatusUnprocessableEntity)
-		case q.Get("watch") == "true" || q.Get("watch") == "1":
-			w.(http.Flusher).Flush()
-			for {
-				select {
-				case p := <-events:
-					_ = json.NewEncoder(w).Encode(map[string]any{"type": "MODIFIED", "object": p})
-					w.(http.Flusher).Flush()
-				case <-r.Context().Done():
-					return
-				}
-			}
-		default:
-			list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*first}}
-			_ = json.NewEncoder(w).Encode(list)
-		}
-	}))
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kubeconfig
+// A podsAPI serves the pods of a node: lists, watches and patches of them.
+type podsAPI struct {
+	kubeconfig string
+
+	mu       sync.Mutex
+	pods     map[string]*corev1.Pod
+	version  int
+	watchers map[chan *corev1.Pod]bool
 }
 
-// containerOf puts a process into a cgroup that is named as that of a container of a pod. It
+func newPodsAPI(t *testing.T, pods ...*corev1.Pod) *podsAPI {
+	t.Helper()
+	a := &podsAPI{pods: make(map[string]*corev1.Pod), watchers: make(map[chan *corev1.Pod]bool)}
+	for _, p := range pods {
+		a.put(p)
+	}
+	server := httptest.NewServer(a)
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	a.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", server.URL)
+	if err := os.WriteFile(a.kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// put adds or replaces a pod.
+func (a *podsAPI) put(p *corev1.Pod) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
+	p.ResourceVersion = strconv.Itoa(a.version)
+	a.pods[p.Name] = p
+	for w := range a.watchers {
+		w <- p.DeepCopy()
+	}
+}
+
+func (a *podsAPI) list() (items []corev1.Pod) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.pods {
+		items = append(items, *p.DeepCopy())
+	}
+	return items
+}
+
+func (a *podsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	q := r.URL.Query()
+	switch {
+	case r.Method == http.MethodPatch:
+		a.patch(w, r)
+	case q.Get("sendInitialEvents") == "true":
+		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`, http.StatusUnprocessableEntity)
+	case q.Get("watch") == "true" || q.Get("watch") == "1":
+		a.watch(w, r)
+	default:
+		a.mu.Lock()
+		version := strconv.Itoa(a.version)
+		a.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: version}, Items: a.list()})
+	}
+}
+
+// watch also says what was changed since the version that is asked from.
+func (a *podsAPI) watch(w http.ResponseWriter, r *http.Request) {
+	events := make(chan *corev1.Pod, 1000)
+	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	a.mu.Lock()
+	a.watchers[events] = true
+	for _, p := range a.pods {
+		if v, _ := strconv.Atoi(p.ResourceVersion); v > since {
+			events <- p.DeepCopy()
+		}
+	}
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.watchers, events)
+	}()
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case p := <-events:
+			_ = json.NewEncoder(w).Encode(map[string]any{"type": "MODIFIED", "object": p})
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// patch merges annotations.
+func (a *podsAPI) patch(w http.ResponseWriter, r *http.Request) {
+	var change struct {
+		Metadata struct {
+			UID         types.UID
+			Annotations map[string]*string
+		}
+	}
+	a.mu.Lock()
+	p := a.pods[path.Base(r.URL.Path)]
+	a.mu.Unlock()
+	if err := json.NewDecoder(r.Body).Decode(&change); err != nil || p == nil || p.UID != change.Metadata.UID {
+		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`, http.StatusNotFound)
+		return
+	}
+	p = p.DeepCopy()
+	for name, v := range change.Metadata.Annotations {
+		if v == nil {
+			delete(p.Annotations, name)
+			continue
+		}
+		if p.Annotations == nil {
+			p.Annotations = make(map[string]string)
+		}
+		p.Annotations[name] = *v
+	}
+	a.put(p)
+	_ = json.NewEncoder(w).Encode(p)
+}
+
+// containerOf puts a process into a cgroup that is named as that of the container of a pod. It
 // returns what sets its memory limit.
-func containerOf(t *testing.T, pid int, limit uint64) (resize func(bytes uint64)) {
+func containerOf(t *testing.T, pid int, p *corev1.Pod, limit uint64) (resize func(bytes uint64)) {
 	t.Helper()
 	fs := procmem.New("")
 	if err := cgrouptest.WithMemory(t, 4<<30).Join(pid); err != nil {
@@ -93,7 +182,7 @@ func containerOf(t *testing.T, pid int, limit uint64) (resize func(bytes uint64)
 		unified, file = true, "memory.max"
 	}
 	top := dir
-	for _, name := range []string{"pod" + actUID, actContainer} {
+	for _, name := range []string{"pod" + string(p.UID), strings.TrimPrefix(p.Status.ContainerStatuses[0].ContainerID, "containerd://")} {
 		dir = filepath.Join(dir, name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -131,9 +220,8 @@ func TestActSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := load.Process.Pid
-	resize := containerOf(t, pid, 512<<20)
-	events := make(chan *corev1.Pod)
-	kubeconfig := podsAPI(t, actPod(1, "on"), events)
+	resize := containerOf(t, pid, actPod(1, "on"), 512<<20)
+	api := newPodsAPI(t, actPod(1, "on"))
 	dir := t.TempDir()
 	policy, advice := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "api.json")
 	a := recommend.Advice{To: time.Now(), Sure: recommend.High, Advised: recommend.Setting{GOGC: "250"}}
@@ -149,7 +237,7 @@ func TestActSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"act", "--policy", policy, "--kubernetes", "on", "--kubeconfig", kubeconfig, "--node", "node-1", "--listen", "127.0.0.1:0"}
+	args := []string{"act", "--policy", policy, "--kubernetes", "on", "--kubeconfig", api.kubeconfig, "--node", "node-1", "--listen", "127.0.0.1:0"}
 	if code, _, text := program.Run(args); code != 2 || !strings.Contains(text, "--recommendations is missing") {
 		t.Errorf("%d\n%s", code, text)
 	}
@@ -181,9 +269,9 @@ func TestActSettings(t *testing.T) {
 	agent = start(t, 1, args...)
 	until("set", "250", 300*mib, 486*mib)
 	for _, want := range []string{
-		`folio_set_processes{container="main",namespace="shop",node="node-1",pod="api-5d4f-x"} 1`,
-		`folio_set_gogc_percent{container="main",namespace="shop",node="node-1",pod="api-5d4f-x"} 250`,
-		`folio_set_gomemlimit_bytes{container="main",namespace="shop",node="node-1",pod="api-5d4f-x"} `,
+		`folio_set_processes{container="main",namespace="shop",node="node-1",pod="api-5d4f-1"} 1`,
+		`folio_set_gogc_percent{container="main",namespace="shop",node="node-1",pod="api-5d4f-1"} 250`,
+		`folio_set_gomemlimit_bytes{container="main",namespace="shop",node="node-1",pod="api-5d4f-1"} `,
 		`folio_set_changes_total{change="set",node="node-1"} 1`,
 		`folio_set_refusals_total{node="node-1",reason="program"} 0`,
 	} {
@@ -196,9 +284,9 @@ func TestActSettings(t *testing.T) {
 	t.Logf("a smaller container: GOMEMLIMIT moved after %v", until("a smaller container", "250", 100*mib, 243*mib))
 	resize(1 << 30)
 	t.Logf("a larger container: GOMEMLIMIT moved after %v", until("a larger container", "250", 700*mib, 973*mib))
-	events <- actPod(2, "off")
+	api.put(actPod(1, "off"))
 	until("opted out", "100", none, none)
-	events <- actPod(3, "on")
+	api.put(actPod(1, "on"))
 	until("opted in again", "250", 700*mib, 973*mib)
 	_ = agent.cmd.Process.Kill()
 	_ = agent.cmd.Wait()

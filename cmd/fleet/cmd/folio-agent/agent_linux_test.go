@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 			return nil
 		},
 		"load": load,
+		"pod":  steady,
 	})
 	os.Exit(m.Run())
 }
@@ -62,6 +64,33 @@ func load() error {
 			return nil
 		default:
 			sink = append(sink[:0], make([]byte, 64<<10))
+		}
+	}
+}
+
+// steady allocates at an even rate, beside a heap that the GC has to mark, until its standard
+// input ends.
+func steady() error {
+	type node struct{ left, right *node }
+	var tree func(depth int) *node
+	tree = func(depth int) *node {
+		if depth == 0 {
+			return &node{}
+		}
+		return &node{tree(depth - 1), tree(depth - 1)}
+	}
+	live := tree(19)
+	fmt.Println("ready")
+	end := make(chan struct{})
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); close(end) }()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	for {
+		select {
+		case <-end:
+			runtime.KeepAlive(live)
+			return nil
+		case <-ticker.C:
+			tree(14)
 		}
 	}
 }

@@ -56,10 +56,11 @@ const grace = 2 * time.Minute
 
 // Check returns what is wrong with the options.
 func (o *Options) Check() error {
-	if err := o.lease(time.Now()).Check(); err != nil {
-		return err
-	}
 	switch {
+	case o.GOGC == "" && o.MemoryLimit == "":
+		return errors.New("nothing to compare: give --gogc, --memlimit or both")
+	case o.GOGC == "off" && o.MemoryLimit == "":
+		return errors.New("--gogc off needs --memlimit: without one the heap grows until memory runs out")
 	case !(o.Share > 0 && o.Share <= 1):
 		return fmt.Errorf("--pods %v: want a share such as 20%%", o.Share)
 	case o.Rounds < 1 || o.Rounds > 1000:
@@ -72,6 +73,9 @@ func (o *Options) Check() error {
 		return errors.New("--max-errors needs --errors, a query that counts them")
 	case o.MaxP99 != 0 && o.P99 == "":
 		return errors.New("--max-p99 needs --p99, a query for it")
+	}
+	if err := o.lease(time.Now()).Check(); err != nil {
+		return fmt.Errorf("--gogc or --memlimit: %w", err)
 	}
 	return nil
 }
