@@ -90,6 +90,15 @@ type Process struct {
 	Notes    []string `json:"notes" redact:"prose"`
 }
 
+// RSS is that of which the parts are shares, where they were read: a program that goes on has
+// another at each moment.
+func (p *Process) RSS() *uint64 {
+	if p.Waterfall != nil {
+		return &p.Waterfall.RSS
+	}
+	return p.Resident
+}
+
 // GainsLittle says that huge pages could hold too little more for them to save much time.
 func (p *Process) GainsLittle() bool { return p.Windows == nil || p.Windows.Gain < inspect.LittleHeap }
 

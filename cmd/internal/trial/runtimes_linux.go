@@ -342,8 +342,13 @@ func (c *runtimes) readAgain(p *readRuntime) {
 	case err != nil:
 		p.close()
 		p.over = true
-		if p.err = fmt.Errorf("process %d ended, or became another program, before it was read for the last time", p.pid); c.told {
+		switch {
+		case c.told:
 			p.err = fmt.Errorf("process %d was ended by a signal: its figures are those that were last read", p.pid)
+		case errors.Is(err, goruntime.ErrGone), procmem.Gone(err):
+			p.err = fmt.Errorf("process %d ended, or became another program, before it was read for the last time", p.pid)
+		default:
+			p.err = fmt.Errorf("process %d cannot be read any more: %w", p.pid, err)
 		}
 	default:
 		p.err = nil

@@ -33,7 +33,7 @@ func sitesSection(f *result.Sites) *Section {
 		s.goroutines(f.Goroutines)
 	}
 	if f.Leaks != nil {
-		s.leaks(f.Leaks)
+		s.leaks(f.Leaks, f.PID)
 	}
 	if len(s.Answers) > 0 {
 		s.Answers[0].Main = true
@@ -181,7 +181,7 @@ func calls(stack []result.SiteLine) (out []string) {
 }
 
 // leaks says what grew while a process was watched.
-func (s *Section) leaks(l *result.Leaks) {
+func (s *Section) leaks(l *result.Leaks, pid *int) {
 	watched := watchedText(l)
 	blind := watched == ""
 	if blind {
@@ -200,6 +200,9 @@ func (s *Section) leaks(l *result.Leaks) {
 	case len(l.Growing) > 0:
 		g := l.Growing[0] // most bytes first
 		a.Text = formatf("%s a minute, without end: %s.", leakRate(g), leakText(g))
+		if g.Kind == "heap" && pid != nil && !l.Ended {
+			a.Line = formatf("folio inspect --heap heap.pprof %d # all lines, with what they keep", *pid)
+		}
 		switch more := len(l.Growing) - 1; {
 		case more == 1:
 			a.Text += " 1 other thing grows."
@@ -211,12 +214,12 @@ func (s *Section) leaks(l *result.Leaks) {
 	case blind:
 		a.Text = "Not judged."
 	case l.HeapUnjudged != nil:
-		a.Text = "No go statement or part of memory outside of the Go heap grows without end."
+		a.Text = "Not known yet: whether the Go heap grows without end. Nothing else of it does."
 	default:
 		a.Text = "No line, go statement or part of memory grows without end."
 	}
 	if l.HeapUnjudged != nil {
-		a.Detail = "Whether the Go heap grows without end is not known yet: " + *l.HeapUnjudged
+		a.Detail = "The Go heap is not judged yet: " + *l.HeapUnjudged
 	}
 	s.Answers = append(s.Answers, a)
 	b := &Block{Key: true, Title: "What grows", More: "stack"}

@@ -64,8 +64,8 @@ func About(p *result.Process) (out []string) {
 	if p.UID != nil {
 		out = append(out, fmt.Sprintf("user %d", *p.UID))
 	}
-	if p.Resident != nil {
-		out = append(out, unit.Size(*p.Resident)+" resident")
+	if rss := p.RSS(); rss != nil {
+		out = append(out, unit.Size(*rss)+" resident")
 	}
 	if p.Swapped != nil && *p.Swapped > 0 {
 		out = append(out, unit.Size(*p.Swapped)+" in swap")

@@ -67,13 +67,13 @@ func TestLeaksNotJudged(t *testing.T) {
 	}{
 		{
 			leak.Report{HeapUnjudged: why, RSS: grows},
-			"\n\nNo go statement or part of memory outside of the Go heap grows without end.\n  " + said +
-				"  Whether the Go heap grows without end is not known yet: " + why + "\n",
+			"\n\nNot known yet: whether the Go heap grows without end. Nothing else of it does.\n  " + said +
+				"  The Go heap is not judged yet: " + why + "\n",
 			`"heap_judged":false,"heap_not_judged":"` + why + `","rss_first_bytes":104857600,"rss_last_bytes":419430400,"rss_growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600},"rss_part":"Go heap","rss_part_growth":{"bytes_per_minute":618659840,`,
 		},
 		{
 			leak.Report{HeapUnjudged: why, RSS: grows, Found: growing},
-			"  Whether the Go heap grows without end is not known yet: " + why + "\n\nWhat grows\n  growth/min  95% interval  from  to  confidence  what grows\n         +0B      0B to 0B    0B  0B        0.0%  malloc\n",
+			"  The Go heap is not judged yet: " + why + "\n\nWhat grows\n  growth/min  95% interval  from  to  confidence  what grows\n         +0B      0B to 0B    0B  0B        0.0%  malloc\n",
 			`"heap_judged":false,"heap_not_judged":"` + why + `"`,
 		},
 		{
