@@ -93,7 +93,7 @@ type Process struct {
 // RSS is that of which the parts are shares, where they were read: a program that goes on has
 // another at each moment.
 func (p *Process) RSS() *uint64 {
-	if p.Waterfall != nil {
+	if p.Waterfall != nil && p.Waterfall.RSS > 0 {
 		return &p.Waterfall.RSS
 	}
 	return p.Resident
