@@ -15,11 +15,16 @@ import (
 
 	"github.com/foliomem/folio/cmd/fleet/internal/act"
 	"github.com/foliomem/folio/cmd/fleet/internal/cgroups"
+	"github.com/foliomem/folio/cmd/fleet/internal/command"
 	"github.com/foliomem/folio/cmd/fleet/internal/node"
 	"github.com/foliomem/folio/cmd/fleet/internal/serve"
 	"github.com/foliomem/folio/cmd/internal/base/guard"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/charge"
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/process/oom"
+	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -48,6 +53,13 @@ fit is what the container's memory limit leaves, as in folio doctor; a larger si
 lowered to it. It follows the limit within seconds. recommended is what folio-fleet
 recommend --json printed into a file of --recommendations.
 
+Death by GC, where a memory limit has the GC run all the time, is watched for as folio set
+--watch does; evidence is saved in --evidence:
+
+  thrash:
+    label: folio.dev/thrash=true # of pods that opt in; default: none
+    then: raise=10%              # raise=SIZE, raise=N% or term; default: evidence only
+
 folio-fleet canary gives settings for a time, to pods with a label:
 
   canary: folio.dev/canary=true  # default: none
@@ -62,6 +74,7 @@ Run it in a container of its own: folio-agent serve needs no permission to chang
 type actFlags struct {
 	common
 	policy, recommendations string
+	evidence                string
 	listen, cgroups         string
 	dryRun                  bool
 }
@@ -80,6 +93,7 @@ func newAct(stderr io.Writer) *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&f.policy, "policy", "", "policy `file`")
 	fs.StringVar(&f.recommendations, "recommendations", "", "`directory` with NAME.json files of folio-fleet recommend --json")
+	fs.StringVar(&f.evidence, "evidence", "", "`directory` for what is saved of programs that die by GC; the last 20 are kept")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "log what would be done, and do nothing")
 	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health checks")
 	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` of the mounted cgroups of the host")
@@ -108,6 +122,9 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	if policy.Recommends() && f.recommendations == "" {
 		return usage.Errorf("--recommendations is missing: policy %s gives recommended settings", f.policy)
 	}
+	if policy.Thrash.Label != "" && f.evidence == "" {
+		return usage.Errorf("--evidence is missing: policy %s has thrash, which saves evidence", f.policy)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -125,6 +142,9 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	actor.DryRun = f.dryRun
 	actor.Reload = func() (act.Policy, error) { return act.Read(f.policy) }
 	actor.Keeper = act.NewKeeper(actor, cgroups.Open(f.cgroups), f.recommendations, []string{self, "act", "guard"})
+	if f.evidence != "" && !f.dryRun {
+		actor.Sentry = act.NewSentry(actor, evidence(f.evidence))
+	}
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(&act.Collector{Node: f.nodeName(), Actor: actor}); err != nil {
 		return err
@@ -150,4 +170,18 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	stop()
 	wait.Wait()
 	return errors.Join(acted, served)
+}
+
+// evidence is what is saved of a program that dies by GC.
+func evidence(dir string) oom.Options {
+	return oom.Options{
+		Save: dir,
+		JSON: func(p *inspect.Process) ([]byte, []string, error) {
+			file := result.NewInspect(command.Version())
+			file.SetProcess(p)
+			data, err := file.JSON()
+			return data, file.Process.Notes, err
+		},
+		Charge: func(c *charge.Charge) ([]byte, error) { return result.NewCharge(command.Version(), c).JSON() },
+	}
 }

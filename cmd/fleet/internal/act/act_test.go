@@ -22,7 +22,7 @@ import (
 
 func TestPolicy(t *testing.T) {
 	p, err := parse([]byte("label: team/huge=yes\nminDensity: 0.75\nrate: 8MiB\nbudgetPerProcess: 1GiB\nevery: 1m\nmaxMemoryPressure: 0.5%\n"))
-	want := Policy{"team/huge", "yes", 0.75, 8 << 20, 1 << 30, time.Minute, 0.005, 0.1, 0.1, nil, Canary{}}
+	want := Policy{"team/huge", "yes", 0.75, 8 << 20, 1 << 30, time.Minute, 0.005, 0.1, 0.1, nil, Canary{}, Thrash{}}
 	if err != nil || !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -30,21 +30,24 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for text, want := range map[string]string{
-		"rates: 1MiB":                "unknown field",
-		"label: x":                   "want KEY=VALUE",
-		"minDensity: 0.1":            "want 0.5 to 1",
-		"minDensity: .nan":           "NaN",
-		"rate: 0":                    "rate",
-		"rate: fast":                 "rate",
-		"every: 1s":                  "10s or more",
-		"maxMemoryPressure: 5":       "maxMemoryPressure",
-		"maxMemoryPressure: 500%":    "want a percentage",
-		"minNodeAvailable: \"10\"":   "want a percentage",
-		"- a list":                   "",
-		"label: a=b\nlabel: c=d":     "already set",
-		"minContainerHeadroom: NaN%": "want a percentage",
-		strings.Repeat("[", 1000):    "",
-		"label: \"\x1b[2J\"":         "",
+		"rates: 1MiB":                      "unknown field",
+		"label: x":                         "want KEY=VALUE",
+		"canary: x":                        "canary: label",
+		"thrash: {label: x}":               "thrash: label",
+		"thrash: {label: a=b, then: kill}": "want raise=SIZE",
+		"minDensity: 0.1":                  "want 0.5 to 1",
+		"minDensity: .nan":                 "NaN",
+		"rate: 0":                          "rate",
+		"rate: fast":                       "rate",
+		"every: 1s":                        "10s or more",
+		"maxMemoryPressure: 5":             "maxMemoryPressure",
+		"maxMemoryPressure: 500%":          "want a percentage",
+		"minNodeAvailable: \"10\"":         "want a percentage",
+		"- a list":                         "",
+		"label: a=b\nlabel: c=d":           "already set",
+		"minContainerHeadroom: NaN%":       "want a percentage",
+		strings.Repeat("[", 1000):          "",
+		"label: \"\x1b[2J\"":               "",
 	} {
 		if p, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %+v, %v", text, p, err)

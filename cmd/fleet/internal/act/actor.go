@@ -63,12 +63,15 @@ type Actor struct {
 	Now     func() time.Time
 	// Keeper sets settings of the GC; nil: nothing does.
 	Keeper *Keeper
+	// Sentry watches for death by GC; nil: nothing does.
+	Sentry *Sentry
 	// Reload reads the policy again; nil: it stays. One that is not there any more is
 	// os.ErrNotExist: what it gave is taken back.
 	Reload func() (Policy, error)
 
-	next atomic.Pointer[Policy] // of the next pass
-	said string                 // why the policy could not be read
+	next   atomic.Pointer[Policy] // of the next pass
+	thrash Thrash                 // in effect
+	said   string                 // why the policy could not be read
 
 	settle time.Duration // before a pass: pressure is looked at for so long
 
@@ -85,7 +88,7 @@ type Actor struct {
 func New(p Policy, n *node.Node, labels Labeled, groups *cgroups.Root, log *slog.Logger) *Actor {
 	system := inspect.New()
 	return &Actor{
-		Policy: p, Node: n, Labels: labels, FS: procmem.New(""), Cgroups: groups, Log: log, Now: time.Now, settle: 2 * time.Second,
+		Policy: p, thrash: p.Thrash, Node: n, Labels: labels, FS: procmem.New(""), Cgroups: groups, Log: log, Now: time.Now, settle: 2 * time.Second,
 		Open: func(pid int, o collapser.Options, dryRun bool) (Process, error) {
 			return collapser.Open(system, pid, o, dryRun)
 		},
@@ -109,6 +112,9 @@ func (a *Actor) Run(ctx context.Context) (err error) {
 	passes.Go(func() { a.passes(ctx) })
 	defer func() {
 		stop()
+		if a.Sentry != nil {
+			a.Sentry.Close()
+		}
 		if a.Keeper != nil {
 			err = errors.Join(err, a.Keeper.Close())
 		}
@@ -126,6 +132,9 @@ func (a *Actor) Run(ctx context.Context) (err error) {
 		}
 		if a.Keeper != nil {
 			a.Keeper.Look(full)
+		}
+		if full && a.Sentry != nil {
+			a.Sentry.Look(ctx, a.thrash)
 		}
 		select {
 		case <-ctx.Done():
@@ -177,6 +186,7 @@ func (a *Actor) reload() {
 		return
 	}
 	a.next.Store(&p)
+	a.thrash = p.Thrash
 	if k := a.Keeper; k != nil {
 		k.Rules, k.Canary, k.Headroom, k.Spare = p.Rules, p.Canary, p.Headroom, p.Available
 	}

@@ -38,10 +38,14 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.RunIn(m, "XDG_RUNTIME_DIR"))
 }
 
-var heap [][]byte
+var (
+	heap    [][]byte
+	garbage []byte
+)
 
 // program says for each line that it reads which GOGC and GOMEMLIMIT it has. Before, it sets its
-// GOGC or limit itself ("gogc 50", "limit 1000"), or keeps so many MiB more ("grow 10").
+// GOGC or limit itself ("gogc 50", "limit 1000"), keeps so many MiB more ("grow 10"), or makes
+// garbage from then on ("spin").
 func program() error {
 	runtime.GC()
 	for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {
@@ -61,6 +65,12 @@ func program() error {
 				heap = append(heap, b)
 			}
 			runtime.GC()
+		case "spin":
+			go func() {
+				for {
+					garbage = make([]byte, 64<<10)
+				}
+			}()
 		}
 		s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 		metrics.Read(s)

@@ -21,6 +21,7 @@ var (
 	gogcDesc     = prometheus.NewDesc(metrics.SetGOGC, "GOGC that was set, the least of the container.", metrics.WorkloadLabels, nil)
 	limitDesc    = prometheus.NewDesc(metrics.SetGOMEMLIMIT, "GOMEMLIMIT that was set, the least of the container.", metrics.WorkloadLabels, nil)
 	refusedDesc  = prometheus.NewDesc(metrics.SetRefused, "Processes without the settings of the policy, by reason.", append(metrics.WorkloadLabels[:4:4], metrics.LabelReason), nil)
+	diesDesc     = prometheus.NewDesc(metrics.ThrashEvents, "How often a process died by GC: its memory limit had the GC run all the time.", metrics.WorkloadLabels, nil)
 	changesDesc  = prometheus.NewDesc(metrics.SetChanges, "Changes of settings, by what was done.", []string{metrics.LabelNode, metrics.LabelChange}, nil)
 	refusalsDesc = prometheus.NewDesc(metrics.SetRefusals, "How often settings were refused, by reason.", []string{metrics.LabelNode, metrics.LabelReason}, nil)
 	stopsDesc    = prometheus.NewDesc(metrics.CollapseStops, "How often it was stopped or not begun, by reason.", []string{metrics.LabelNode, metrics.LabelReason}, nil)
@@ -31,7 +32,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	to <- bytesDesc
 	to <- spentDesc
 	to <- stopsDesc
-	for _, d := range []*prometheus.Desc{givenDesc, gogcDesc, limitDesc, refusedDesc, changesDesc, refusalsDesc} {
+	for _, d := range []*prometheus.Desc{givenDesc, diesDesc, gogcDesc, limitDesc, refusedDesc, changesDesc, refusalsDesc} {
 		to <- d
 	}
 }
@@ -46,6 +47,11 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, reason := range Reasons {
 		to <- prometheus.MustNewConstMetric(stopsDesc, prometheus.CounterValue, float64(stops[reason]), c.Node, reason)
+	}
+	if c.Actor.Sentry != nil {
+		for l, n := range c.Actor.Sentry.Dies() {
+			to <- prometheus.MustNewConstMetric(diesDesc, prometheus.CounterValue, float64(n), l.Namespace, l.Pod, l.Container, c.Node)
+		}
 	}
 	if c.Actor.Keeper != nil {
 		c.settings(to, c.Actor.Keeper.Settings())

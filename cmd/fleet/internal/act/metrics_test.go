@@ -25,7 +25,7 @@ func TestSettingsSeries(t *testing.T) {
 	}
 	k.settings.Containers[node.Labels{Pod: "none"}] = Given{GOGC: math.NaN(), GOMEMLIMIT: math.NaN(), Refused: map[string]int{NoRoom: 1}}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(&Collector{Node: "node-1", Actor: &Actor{Keeper: k}})
+	registry.MustRegister(&Collector{Node: "node-1", Actor: &Actor{Keeper: k, Sentry: &Sentry{dies: map[node.Labels]uint64{{Pod: "none"}: 2}}}})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -35,13 +35,13 @@ func TestSettingsSeries(t *testing.T) {
 		got[f.GetName()] = len(f.GetMetric())
 	}
 	want := map[string]int{
-		metrics.CollapseStops: len(Reasons), metrics.SetProcesses: containers + 1, metrics.SetGOGC: containers, metrics.SetGOMEMLIMIT: containers,
+		metrics.CollapseStops: len(Reasons), metrics.ThrashEvents: 1, metrics.SetProcesses: containers + 1, metrics.SetGOGC: containers, metrics.SetGOMEMLIMIT: containers,
 		metrics.SetRefused: containers*len(Refusals) + 1, metrics.SetChanges: len(Changes), metrics.SetRefusals: len(Refusals),
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
-	if each := 2 + 3 + len(Refusals); each != metrics.PerActed {
+	if each := 2 + 4 + len(Refusals); each != metrics.PerActed {
 		t.Errorf("%d series a container, the contract says %d at most", each, metrics.PerActed)
 	}
 }

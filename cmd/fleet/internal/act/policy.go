@@ -27,6 +27,7 @@ type Policy struct {
 	Headroom     float64 // share of a container's memory limit that stays free
 	Rules        []Rule  // the first that fits counts
 	Canary       Canary
+	Thrash       Thrash
 }
 
 // Canary is the label of pods that may have a [Lease]; none if Label is "".
@@ -43,8 +44,9 @@ type file struct {
 	Available  string  `json:"minNodeAvailable"`
 	Headroom   string  `json:"minContainerHeadroom"`
 
-	Settings []ruleFile `json:"settings"`
-	Canary   string     `json:"canary"`
+	Settings []ruleFile  `json:"settings"`
+	Canary   string      `json:"canary"`
+	Thrash   *thrashFile `json:"thrash"`
 }
 
 // Default is what a policy file leaves out.
@@ -136,6 +138,11 @@ func parse(data []byte) (Policy, error) {
 	if f.Canary != "" {
 		if p.Canary.Label, p.Canary.Value, err = parseLabel(f.Canary); err != nil {
 			return p, fmt.Errorf("canary: %w", err)
+		}
+	}
+	if f.Thrash != nil {
+		if p.Thrash, err = f.Thrash.thrash(); err != nil {
+			return p, fmt.Errorf("thrash: %w", err)
 		}
 	}
 	p.Rules, err = parseRules(f.Settings)

@@ -164,6 +164,8 @@ const (
 	CollapseCPUSeconds = "folio_collapse_cpu_seconds_total" // counter: CPU time that it took
 	CollapseStops      = "folio_collapse_stops_total"       // counter; LabelNode, LabelReason: pressure, available, headroom, failed
 
+	ThrashEvents = "folio_thrash_total" // counter: deaths by GC that were seen, of pods that opted in
+
 	SetProcesses  = "folio_set_processes"         // gauge: processes with settings of the policy
 	SetGOGC       = "folio_set_gogc_percent"      // gauge: set by it, the least of the container; +Inf: off
 	SetGOMEMLIMIT = "folio_set_gomemlimit_bytes"  // gauge: set by it, the least of the container
@@ -181,7 +183,7 @@ const (
 	PerContainer = 46
 	MaxInfos     = 4
 	// PerActed is the most series of a container of the agent that acts.
-	PerActed  = 13
+	PerActed  = 14
 	MaxSeries = (MaxContainers+3)*PerContainer + 64
 	// MaxLabelBytes is the most of a label's value that is kept.
 	MaxLabelBytes = 128

@@ -3,5 +3,5 @@
 package oom
 
 // goFirst and goNext have this goroutine run before others where it may.
-func goFirst() {}
-func goNext()  {}
+func goFirst() (back func()) { return func() {} }
+func goNext() (back func())  { return func() {} }

@@ -140,7 +140,7 @@ func (o *watcher) saveOf(ctx context.Context, all []*inspect.Watcher, of map[int
 	var stacks sync.WaitGroup
 	defer stacks.Wait()
 	stacks.Go(func() {
-		goNext()
+		defer goNext()()
 		for _, p := range beside {
 			dump(stackDump, p)
 		}

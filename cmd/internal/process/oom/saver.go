@@ -26,7 +26,7 @@ func NewSaver(pid int, options Options) (*Saver, error) {
 // always called by the same goroutine. An error is of the standard output or standard error.
 func (s *Saver) Save(ctx context.Context, why string) error {
 	o, at := s.o, time.Now()
-	goFirst()
+	defer goFirst()()
 	defer debug.FreeOSMemory()
 	if err := o.open(); err != nil {
 		return o.Stderr.Line("%s: not saved: %v", why, err)

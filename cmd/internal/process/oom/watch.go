@@ -118,7 +118,7 @@ func Run(ctx context.Context, target string, options Options) (err error) {
 	if err := o.begin(); err != nil {
 		return err
 	}
-	goFirst()
+	defer goFirst()()
 	for {
 		e, err := o.wait(ctx)
 		switch {

@@ -22,6 +22,7 @@ type Options struct {
 	Then     Then
 	Evidence oom.Options // its Stdout is told of each save, its Stderr all else
 	FS       procmem.FS
+	Dies     func() // called each time; nil for nothing
 }
 
 // A watched process is one that is read.
@@ -134,6 +135,9 @@ func (w *watched) look(ctx context.Context, now time.Time) (ended bool, err erro
 	}
 	if !dies {
 		return false, nil
+	}
+	if w.Options.Dies != nil {
+		w.Options.Dies()
 	}
 	err = w.saver.Save(ctx, w.why(now))
 	switch {
