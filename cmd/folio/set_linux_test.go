@@ -39,7 +39,7 @@ func TestSetKilled(t *testing.T) {
 			}
 			other := exec.Command("folio", "set", "--gogc", "50", pid)
 			other.Env = c.cmd.Env
-			if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "another folio set is in effect") {
+			if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "its settings are held by another folio set") {
 				t.Errorf("%v: %s", err, out)
 			}
 			if sig == syscall.SIGKILL { // the guard needs a moment
@@ -49,7 +49,7 @@ func TestSetKilled(t *testing.T) {
 				next := exec.Command("folio", "set", "--gogc", "25", "--for", "1ms", pid)
 				next.Env = other.Env
 				if out, err := next.CombinedOutput(); err == nil && !strings.Contains(string(out), ": GOGC=100 -> 25\n") ||
-					err != nil && !strings.Contains(string(out), "another folio set is in effect") {
+					err != nil && !strings.Contains(string(out), "its settings are held by another folio set") {
 					t.Errorf("%v: %s", err, out)
 				}
 			} else {
@@ -115,7 +115,7 @@ func TestSetUnprivileged(t *testing.T) {
 	if !has("GOGC=60 ") {
 		t.Error("it was not set")
 	}
-	refused("another folio set is in effect", "set", "--gogc", "70", own)
+	refused("its settings are held by another folio set", "set", "--gogc", "70", own)
 	c.signal(syscall.SIGTERM)
 	c.end(exitInterrupted)
 }

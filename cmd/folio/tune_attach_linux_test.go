@@ -39,7 +39,7 @@ func TestTuneAttachKilled(t *testing.T) {
 			}
 			other := exec.Command("folio", "tune", "--attach", pid)
 			other.Env = c.cmd.Env
-			if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "another folio set is in effect") {
+			if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "its settings are held by another folio set") {
 				t.Errorf("%v: %s", err, out)
 			}
 			if c.signal(sig); sig == syscall.SIGKILL {

@@ -20,7 +20,7 @@ import (
 var ErrNoLimit = errors.New("GOGC=off without a memory limit lets the heap grow until memory runs out; add --memlimit SIZE")
 
 // ErrHeld says that another folio has changed the settings of a process for a while.
-var ErrHeld = errors.New("another folio set is in effect; wait until it ends, or stop it with ctrl-C")
+var ErrHeld = errors.New("its settings are held by another folio set, a folio tune --attach or folio-agent: wait until that ends, or stop it")
 
 // A Change is the settings to change; nil keeps one.
 type Change struct {

@@ -91,7 +91,7 @@ func TestRaiseHelps(t *testing.T) {
 	if err := other.Hold(); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "another folio set is in effect; wait until it ends, or stop it with ctrl-C: GOMEMLIMIT was not raised\n")
+	g.until(t, "its settings are held by another folio set, a folio tune --attach or folio-agent: wait until that ends, or stop it: GOMEMLIMIT was not raised\n")
 	if err := other.Release(); err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestEndsAndHeld(t *testing.T) {
 	s := start(t)
 	p := s.open(Options{Block: time.Hour})
 	pid := strconv.Itoa(s.cmd.Process.Pid)
-	if _, err := openServer(t.Context(), s.cmd.Process.Pid, Options{}); err == nil || !strings.HasPrefix(err.Error(), "--attach "+pid+": another folio set is in effect") {
+	if _, err := openServer(t.Context(), s.cmd.Process.Pid, Options{}); err == nil || !strings.HasPrefix(err.Error(), "--attach "+pid+": its settings are held by another folio set") {
 		t.Errorf("error %v", err)
 	}
 	if err := p.hold(); err != nil {
