@@ -52,6 +52,7 @@ func main() {
 	always := flag.Bool("always", false, "measure THP=always, set for the whole system during those runs; needs root")
 	ofTrees := flag.Bool("trees", false, "measure commands that start Go programs")
 	costs := flag.Bool("costs", false, "measure only what it costs to watch -trees")
+	ofCycles := flag.Bool("cycles", false, "compare the GC cycles that folio run counts with the runtime's own trace")
 	shownIn := flag.String("results", "", "compare well-known programs with folio ab, and write their pages to this `directory`")
 	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
 	flag.Parse()
@@ -59,7 +60,7 @@ func main() {
 		programs = trees
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	err := run(ctx, options{rounds: *rounds, level: *gogc, costs: *costs, always: *always, shown: *shownIn}, *keep, flag.Args())
+	err := run(ctx, options{rounds: *rounds, level: *gogc, costs: *costs, always: *always, shown: *shownIn, cycles: *ofCycles}, *keep, flag.Args())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
@@ -73,6 +74,7 @@ type options struct {
 	level  string // of GOGC; "": the best
 	costs  bool   // without the arms in which something is changed
 	always bool   // with an arm under THP=always
+	cycles bool   // only their GC cycles
 	shown  string // the directory of pages; "": the table of this program
 	system *settings.Changer
 }
@@ -80,6 +82,9 @@ type options struct {
 func run(ctx context.Context, o options, dir string, names []string) (err error) {
 	if o.rounds < 1 {
 		return fmt.Errorf("-rounds %d: want at least 1", o.rounds)
+	}
+	if o.cycles {
+		programs = counted()
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == n }) && (o.shown == "" || !isShown(n)) {
@@ -100,6 +105,9 @@ func run(ctx context.Context, o options, dir string, names []string) (err error)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
+	}
+	if o.cycles {
+		return cycles(ctx, dir, names)
 	}
 	if o.shown != "" {
 		return results(ctx, o.rounds, dir, o.shown, names)

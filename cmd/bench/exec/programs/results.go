@@ -190,10 +190,7 @@ func write(dir string, files map[string]string) error {
 // results compares each program with folio ab, and writes its page to a directory, and the table of
 // all of them that are there.
 func results(ctx context.Context, rounds int, dir, out string, names []string) error {
-	folio, err := filepath.Abs(filepath.Join(dir, "bin", "folio"))
-	if err == nil {
-		_, err = measured.Output(ctx, "", nil, "go", "build", "-trimpath", "-o", folio, "./cmd/folio")
-	}
+	folio, err := built(ctx, dir)
 	if err == nil {
 		err = os.MkdirAll(out, 0o755)
 	}
@@ -232,6 +229,13 @@ func results(ctx context.Context, rounds int, dir, out string, names []string) e
 		}
 	}
 	return nil
+}
+
+// built builds folio.
+func built(ctx context.Context, dir string) (string, error) {
+	folio := filepath.Join(dir, "bin", "folio")
+	_, err := measured.Output(ctx, "", nil, "go", "build", "-trimpath", "-o", folio, "./cmd/folio")
+	return folio, err
 }
 
 // tableHead stands above the table of docs/results.
