@@ -60,7 +60,11 @@ func (w *writer) answer(a document.Answer) {
 		if !strings.ContainsAny(figure, "0123456789") { // a name, and no measure of the text
 			figure += ":"
 		}
-		text = "**" + figure + "** " + text
+		if !strings.HasPrefix(a.Text, "[") && strings.Contains(text, figure) { // the interval is of what stands before it
+			text = strings.Replace(text, figure, "**"+figure+"**", 1)
+		} else {
+			text = "**" + figure + "** " + text
+		}
 	}
 	if a.Goal != "" {
 		text = escape(a.Goal) + ": " + text
