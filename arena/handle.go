@@ -2,7 +2,7 @@ package arena
 
 import "unsafe"
 
-// A Handle allocates values of one type from one arena, without a look at the type. It
+// A Handle allocates values of one type from one arena, without looking the type up. It
 // lives as long as its arena, may be used by one goroutine at a time together
 // with it, must not be copied, and panics once the arena is freed or put into a
 // Pool.
@@ -72,8 +72,7 @@ func hide[P any](p *P) *P {
 	return *(**P)(unsafe.Pointer(&x))
 }
 
-// Of returns the handle for values of type T of the arena. All handles of a
-// type and an arena are the same.
+// Of returns the handle for values of type T of the arena: the same each time.
 func Of[T any](a *Arena) *Handle[T] {
 	h := handle[T](a)
 	h.in.pinned = true

@@ -121,7 +121,7 @@ func init() {
 			a := filled(o)
 			faults := minorFaults() - before
 			s := a.Stats()
-			if s.Residency != nil || s.Resident < largeBytes*9/10 || s.Resident > s.Reserved || s.Used != largeBytes {
+			if s.ResidencyErr != nil || s.Resident < largeBytes*9/10 || s.Resident > s.Reserved || s.Used != largeBytes {
 				fmt.Printf("%+v\n", s)
 				return 1
 			}

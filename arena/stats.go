@@ -18,9 +18,9 @@ type Stats struct {
 	Types     int    // number of types
 	Slabs     int    // number of slabs
 
-	Resident  uint64 // bytes of Reserved that are in memory
-	Huge      uint64 // bytes of Resident that are on huge pages
-	Residency error  // why these two are 0 or incomplete; nil if they were measured
+	Resident     uint64 // bytes of Reserved that are in memory
+	Huge         uint64 // bytes of Resident that are on huge pages
+	ResidencyErr error  // why these two are 0 or incomplete; nil if they were measured
 
 	// WhyNotHuge is why Coverage is below 90%; nil if it is not, or if nothing is resident.
 	WhyNotHuge error
@@ -106,7 +106,7 @@ func (c *counter) slab(r page.Range, huge bool) {
 	c.Reserved += uint64(r.Len())
 	res, err := r.Residency(&page.ResidencyOptions{Windows: huge})
 	if err != nil {
-		c.Residency = err
+		c.ResidencyErr = err
 		return
 	}
 	// The kernel counts whole pages, of which a small slab may have a part.

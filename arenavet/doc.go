@@ -23,7 +23,8 @@
 //		multichecker.Main(arenavet.Analyzers()...) // append yours
 //	}
 //
-// The analyzers report only code that is wrong whenever it is reached:
+// Append and Free report gains that are lost; the others report only code that is wrong whenever
+// it is reached:
 //
 //	if early {
 //		a.Free()

@@ -3,7 +3,7 @@
 //
 //	import _ "github.com/foliomem/folio/auto"
 //
-// Import it in services with a memory limit. Small or short programs gain nothing.
+// Import it in services; with a memory limit it gains most. Small or short programs gain nothing.
 //
 //   - Huge pages (package [goheap]): with a memory limit, of the container or GOMEMLIMIT, for
 //     heaps above 64 MiB; without one, for the dense parts of heaps of 256 MiB or more.
@@ -15,6 +15,9 @@
 //     (percpu below).
 //   - A GOGC or GOMEMLIMIT that is set, by the environment or the program, is left alone.
 //
+// RSS rises, up to the limit: to twice as much and more. FOLIO=log=on logs each change; [Heap] and
+// [Tuner] return what was done.
+//
 // It is configured by the environment variable FOLIO only, settings separated by
 // commas, for example FOLIO=heap=collapse,reserve=4GiB,log=on:
 //
@@ -25,7 +28,8 @@
 //	reserve=SIZE   adaptive  the heap grows into huge pages up to this size from the
 //	                         start; limit: GOMEMLIMIT, or the container's limit
 //	                         (the default of heap=reserve); adaptive: within such a
-//	                         limit, from 64 MiB on, given up if they do not suit; 0: none
+//	                         limit, from 64 MiB on, given up if the heap stays small or
+//	                         sparse, or memory is short; 0: none
 //	minheap=SIZE   256MiB    smaller heaps are not collapsed
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
 //	bloat=SHARE    0.05      unused memory that huge pages may take, 0.01 to 1

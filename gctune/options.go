@@ -24,14 +24,15 @@ type Options struct {
 	// of the limit, at most 1 GiB.
 	Reserve uint64
 
-	// Threshold is the GC share of CPU time up to which GOGC stays as it is.
+	// Threshold is the GC share of CPU time up to which GOGC stays as it is, from 0.001 to 0.5; a
+	// lower or higher one counts as that.
 	// Default: 0.02; 0.005 where memory is limited (by a cgroup, GOMEMLIMIT or Budget) and the
 	// program uses less than 60% of its CPUs, as servers do: fewer requests then meet a GC
 	// cycle.
 	Threshold float64
 
-	// Target is the GC share that memory is spent to reach above Threshold.
-	// Default: half of Threshold.
+	// Target is the GC share that memory is spent to reach above Threshold. One above Threshold
+	// counts as Threshold. Default: half of Threshold.
 	Target float64
 
 	// MemoryPerCPU is how many bytes of memory one CPU is worth. The heap grows while
@@ -45,20 +46,21 @@ type Options struct {
 	MemoryPerCPU uint64
 
 	// MaxCost is the GC share at which the memory limit is raised as the live
-	// heap comes near it. Default: 0.25.
+	// heap comes near it, 0.5 at most. Default: 0.25.
 	MaxCost float64
 
-	// Floor is the lowest effective GOGC near the memory limit, in percent.
-	// Default: 10.
+	// Floor is how much the heap may grow between two GC cycles at least, in percent of the live
+	// heap. Near the memory limit, where less would be left, the limit is raised. Default: 10; at most the program's own GOGC.
 	Floor int
 
-	// Ceiling is the highest GOGC that is set, in percent. Default: 20000.
+	// Ceiling is the highest GOGC that is set, in percent: from the program's own GOGC to
+	// 1,000,000; a lower or higher one counts as that. Default: 20000.
 	Ceiling int
 
 	// MinCycle is the time between two GC cycles below which GC counts as too
 	// frequent, whatever its share: each cycle empties pools, wakes threads and
 	// stops the world, which is in no GC share. Then 6 times MinCycle between
-	// cycles is the goal. Default: 20 ms.
+	// cycles is the goal. Default: 20 ms; 10 s at most.
 	MinCycle time.Duration
 
 	// SecondP says when GOMAXPROCS is 2 in a program that may run on one CPU only, leaves it

@@ -6,7 +6,7 @@ import system "github.com/foliomem/folio/internal/system/page"
 type Options struct {
 	// Kind of pages. Default: Base.
 	Kind Kind
-	// PageSize in bytes, one of [Sizes]. Default: for THP HugeSize, for HugeTLB the
+	// PageSize in bytes, one of Sizes. Default: for THP HugeSize, for HugeTLB the
 	// system's (Hugepagesize in /proc/meminfo). The memory is aligned to it. For THP,
 	// the kernel chooses among the allowed sizes at each page fault; sizes other than
 	// HugeSize need Linux 6.8.
@@ -72,10 +72,11 @@ func (m *Mapping) Range() Range { return Range(m.m.Range()) }
 // (MADV_POPULATE_WRITE; before Linux 5.14 by a write to each page).
 func (m *Mapping) Populate(off, n int) error { return m.m.Populate(off, n) }
 
-// PopulateAhead populates the first n bytes, and the rest of the 2 MiB (or the page, if
-// it is larger) in which they end. Call it with growing n before each use of memory that
-// is used from its start to its end: it takes one call to the kernel for each 2 MiB, and
-// otherwise the time of a comparison. It does not populate again what was released.
+// PopulateAhead makes sure that the first n bytes are populated, and populates the rest of
+// the 2 MiB (or the page, if it is larger) in which they end. Use it for memory that is filled
+// from its start to its end: call it with the new end before each write. Only one call in 2 MiB
+// enters the kernel; the others take the time of a comparison. It does not populate again what
+// was released.
 func (m *Mapping) PopulateAhead(n int) error { return m.m.PopulateAhead(n) }
 
 // Release returns the whole pages of PageSize within n bytes from off to the OS, and

@@ -16,14 +16,14 @@ type Kind int
 
 // The kinds of pages.
 const (
-	// Base is memory in base pages of [Size] bytes. It is advised against transparent
+	// Base is memory in base pages of Size bytes. It is advised against transparent
 	// huge pages (MADV_NOHUGEPAGE), so that it stays in base pages under every policy.
 	Base Kind = iota
 	// THP is memory that asks for transparent huge pages (MADV_HUGEPAGE). Whether it
-	// gets them depends on the system's policy, see [Allowed], and on free huge pages.
+	// gets them depends on the system's policy, see Allowed, and on free huge pages.
 	THP
 	// HugeTLB is memory from a pool of huge pages that the administrator has reserved.
-	// [Map] fails if the pool has too few free pages.
+	// Map fails if the pool has too few free pages.
 	HugeTLB
 )
 
