@@ -135,7 +135,7 @@ func abRatios(c *result.ABComparison) *Chart {
 			continue
 		}
 		diff, interval := abDifference(x)
-		label := report.ABLabel(x.Key)
+		label := report.ABLabelIn(c, x.Key)
 		if x.Primary {
 			label += " (decides)"
 		}
@@ -173,7 +173,7 @@ func abFigures(c *result.ABComparison) *Table {
 		}
 		diff, interval := abDifference(x)
 		t.Rows = append(t.Rows, Row{Mark: x.Primary, Minor: !report.ABShown(x), Cells: []Cell{
-			plain(report.ABLabel(x.Key)), num(report.ABValue(x, x.Base), x.Base), num(report.ABValue(x, x.Value), x.Value),
+			plain(report.ABLabelIn(c, x.Key)), num(report.ABValue(x, x.Base), x.Base), num(report.ABValue(x, x.Value), x.Value),
 			num(diff, x.Difference), plain(interval), num(formatf("%.3g", x.P), x.P), num(itoa(x.N), float64(x.N)),
 		}})
 	}

@@ -25,6 +25,16 @@ func ABLabel(key string) string {
 	return key
 }
 
+// ABLabelIn names a figure beside the others of a comparison: where the processes of a command have
+// more memory together than the largest has, peak RSS says of which it is.
+func ABLabelIn(c *result.ABComparison, key string) string {
+	const largest, all = "peak_rss_bytes", "peak_tree_rss_bytes"
+	if key == largest && slices.ContainsFunc(c.Figures, func(f result.ABFigure) bool { return f.Key == all }) {
+		return ABLabel(key) + ", largest process"
+	}
+	return ABLabel(key)
+}
+
 var abLabels = map[string]string{
 	"wall_seconds": "wall", "user_seconds": "user CPU", "sys_seconds": "system CPU", "cpu_seconds": "CPU",
 	"peak_rss_bytes": "peak RSS", "peak_tree_rss_bytes": "peak RSS, all processes",
@@ -118,7 +128,7 @@ func ABFound(c *result.ABComparison) string {
 			continue
 		}
 		diff, _ := ABDifference(f)
-		out = append(out, ABLabel(f.Key)+": "+diff)
+		out = append(out, ABLabelIn(c, f.Key)+": "+diff)
 	}
 	return strings.Join(out, ", ")
 }

@@ -127,3 +127,20 @@ func TestABGates(t *testing.T) {
 		}
 	}
 }
+
+// Where several processes have memory, peak RSS says of which it is.
+func TestABLabelIn(t *testing.T) {
+	one := &result.ABComparison{Figures: []result.ABFigure{{Key: "peak_rss_bytes"}}}
+	both := &result.ABComparison{Figures: []result.ABFigure{{Key: "peak_rss_bytes"}, {Key: "peak_tree_rss_bytes"}}}
+	for _, c := range []struct {
+		in        *result.ABComparison
+		key, want string
+	}{
+		{one, "peak_rss_bytes", "peak RSS"}, {both, "peak_rss_bytes", "peak RSS, largest process"},
+		{both, "peak_tree_rss_bytes", "peak RSS, all processes"}, {both, "cpu_seconds", "CPU"},
+	} {
+		if got := ABLabelIn(c.in, c.key); got != c.want {
+			t.Errorf("%s: %q, want %q", c.key, got, c.want)
+		}
+	}
+}
