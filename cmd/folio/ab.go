@@ -310,6 +310,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 			s.notes.Add("thp=heap changes nothing here: " + err.Error())
 		}
 	}
+	about.Tree = arm.tree
 	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: setting, Runner: &p})
 	s.file.Arms = append(s.file.Arms, result.ABArm{Name: arm.name, Program: about, Env: arm.env, THP: string(arm.thp), Source: arm.source})
 	return nil

@@ -47,7 +47,14 @@ type ABArm struct {
 }
 
 // Line returns what was run, as a shell line.
-func (a *ABArm) Line() string { return a.own().Line(a.Program.Command) }
+func (a *ABArm) Line() string { return a.line(a.own(), a.Program.Command) }
+
+func (a *ABArm) line(own trial.Setting, command []string) string {
+	if a.Program.Tree {
+		return own.TreeLine(command)
+	}
+	return own.Line(command)
+}
 
 // own is what the arm sets besides what all do.
 func (a *ABArm) own() trial.Setting { return trial.Setting{THP: trial.THP(a.THP), Env: a.Env} }

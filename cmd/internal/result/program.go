@@ -39,7 +39,8 @@ type Program struct {
 	// name@hash: see Build for a program that it built for this result.
 	Patches []string `json:"patches,omitempty" redact:"keep"`
 	Build   *Build   `json:"build,omitempty"` // of a program that folio built itself
-	// Tree says that programs that it started had their heap on huge pages under thp=heap.
+	// Tree says that programs that it started had their heap on huge pages under thp=heap, or that
+	// folio exec --tree was given.
 	Tree bool `json:"tree,omitempty"`
 }
 

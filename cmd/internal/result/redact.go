@@ -185,7 +185,7 @@ func (r *redactor) learn(f any) {
 			r.variables(a.Env)
 			own := a.own()
 			own.Env = redactedEnvs(own.Env)
-			name := own.Line([]string{base(program(first(a.Program.Command)))})
+			name := a.line(own, []string{base(program(first(a.Program.Command)))})
 			if a.Source != nil {
 				r.add(a.Source.Revision, short(a.Source.Commit))
 				name = short(a.Source.Commit)
