@@ -7,7 +7,7 @@ var Free = of(flow.Free, "arenafree", `check for arenas that are not freed, or f
 
 An arena that is not freed is not a leak, but its memory is not reused before
 the GC finds it. Reported are arenas that a function makes, keeps to
-itself and does not free on some way out. In main.main they need not be.
+itself and does not free on some return path. In main.main they need not be.
 Freeing an arena twice panics.
 
 	a := arena.NewArena()

@@ -35,11 +35,11 @@ half a millisecond.
 Windows (the aligned range of one huge page, 2 MiB on amd64) of which at least
 --min-density is in memory are collapsed, the densest first. A sparse window never
 is: it would take 2 MiB of memory for the little that is in it. What is collapsed
-stays so until the program gives a part of it back; with --watch its growth
-is followed. No setting is changed, and nothing is to be undone.
+stays huge until the program releases part of it; --watch follows its growth.
+No setting is changed, and nothing needs undoing.
 
-It needs Linux 6.1, and CAP_SYS_NICE (of processes of other users CAP_SYS_PTRACE,
-too): run it by sudo, or
+It needs Linux 6.1 and CAP_SYS_NICE, for processes of other users also
+CAP_SYS_PTRACE: run it by sudo, or
   sudo setcap cap_sys_nice,cap_sys_ptrace+ep "$(command -v folio)"
   docker run --cap-add SYS_NICE --cap-add SYS_PTRACE ...
 It works whatever the system's policy for transparent huge pages is, but not for a

@@ -27,7 +27,7 @@ const initLong = `Make a setting permanent in the files of a project.
 Without flags, that is the heap on huge pages. What is not known to be a Go program stays
 as it is, and a line says why. A diff is shown before folio asks to write it; without a
 terminal, it writes with --yes only. All other bytes stay, and --remove takes out what it
-put in. See docs/howto/permanent.md.
+put in. See https://github.com/foliomem/folio/blob/main/docs/howto/permanent.md
 
 Exit codes: 0 done, shown, or nothing left to do; 1 failed, nothing changed, or no place for
 the setting found; 2 wrong usage.`

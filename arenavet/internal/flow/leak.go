@@ -72,7 +72,7 @@ func (f *function) leak(v ssa.Value, at ssa.Instruction) {
 				break
 			}
 		}
-		d.Message = "the arena is not freed on every way out of the function"
+		d.Message = "the arena is not freed on every return path"
 		if line > 0 {
 			d.Message += fmt.Sprintf(": not at the return in line %d", line)
 		}

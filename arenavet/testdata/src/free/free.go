@@ -19,7 +19,7 @@ func never() {
 }
 
 func onError() error {
-	a := arena.NewArena() // want `the arena is not freed on every way out of the function: not at the return in line 25`
+	a := arena.NewArena() // want `the arena is not freed on every return path: not at the return in line 25`
 	n := arena.New[Node](a)
 	if n.X == 0 {
 		return errors.New("zero")

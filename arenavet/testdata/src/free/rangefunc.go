@@ -11,7 +11,7 @@ import (
 // does with an arena is what the function around it does.
 
 func rangeBefore(seq iter.Seq[int], bad bool) error {
-	a := arena.NewArena() // want `the arena is not freed on every way out of the function: not at the return in line 16`
+	a := arena.NewArena() // want `the arena is not freed on every return path: not at the return in line 16`
 	if bad {
 		return errors.New("bad")
 	}
@@ -23,7 +23,7 @@ func rangeBefore(seq iter.Seq[int], bad bool) error {
 }
 
 func rangeInside(seq iter.Seq[int]) error {
-	a := arena.NewArena() // want `the arena is not freed on every way out of the function: not at the return in line 30`
+	a := arena.NewArena() // want `the arena is not freed on every return path: not at the return in line 30`
 	for x := range seq {
 		n := arena.New[Node](a)
 		if n.X = x; x < 0 {

@@ -22,9 +22,9 @@ func ChargeSum(f *result.Charge) string {
 // ChargeBack says how much of a charge comes back by itself.
 func ChargeBack(f *result.Charge) string {
 	back, stays := f.Back()
-	text := fmt.Sprintf("Under pressure %s come back by themselves, %s do not", unit.Size(back), unit.Size(stays))
+	text := fmt.Sprintf("Reclaimable under pressure: %s; not reclaimable: %s", unit.Size(back), unit.Size(stays))
 	if rest := f.Charged - min(f.Charged, back+stays); rest > f.Charged/100 {
-		text += fmt.Sprintf("; of %s that is not known", unit.Size(rest))
+		text += fmt.Sprintf("; not known: %s", unit.Size(rest))
 	}
 	return text + "."
 }

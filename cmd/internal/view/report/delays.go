@@ -28,7 +28,7 @@ func Delays(a *result.Arm) string {
 			p99, unit.Percent(s.Slow), s.Cause.Text(), unit.Percent(s.All), unit.Percent(s.Chance))
 		for _, c := range d.Causes {
 			if c.Found && c.Cause != s.Cause && !(c.Cause.OfGC() && s.Cause.OfGC()) {
-				text += fmt.Sprintf(" %s overlap %s, too (%s of all requests).", unit.Percent(c.Slow), c.Cause.Text(), unit.Percent(c.All))
+				text += fmt.Sprintf(" %s also overlap %s (%s of all requests).", unit.Percent(c.Slow), c.Cause.Text(), unit.Percent(c.All))
 			}
 		}
 		return text

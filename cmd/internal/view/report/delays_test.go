@@ -31,7 +31,7 @@ func TestDelaysSentence(t *testing.T) {
 		want   string
 	}{
 		{"found", func(*result.Arm) {}, "p99 of 41.00ms: 83.0% of the slow requests overlap a GC cycle with assists (12.0% of all requests do; 20.0% of the slow ones would by chance). " +
-			"30.0% overlap throttling by the CPU quota, too (2.0% of all requests)."},
+			"30.0% also overlap throttling by the CPU quota (2.0% of all requests)."},
 		{"failed", func(a *result.Arm) { a.Load.P99.Value = nil; a.Delays.Causes = a.Delays.Causes[2:] },
 			"p99 failed: 83.0% of the slow requests overlap a GC cycle with assists (12.0% of all requests do; 20.0% of the slow ones would by chance)."},
 		{"unclear", func(a *result.Arm) { a.Delays.State = delay.Unclear },
