@@ -60,7 +60,7 @@ func (a *app) exec(f *execFlags, args []string) error {
 func (r *launchRequest) patched(env []string, inherited launch.Inherited, aloud bool) error {
 	asIs := func(why error) {
 		if aloud {
-			r.say(r.args[0] + " runs as it is: " + why.Error())
+			r.say(r.args[0] + " runs unchanged: " + why.Error())
 		}
 	}
 	p, err := r.prepare(env)

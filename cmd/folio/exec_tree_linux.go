@@ -23,7 +23,7 @@ func (r *launchRequest) tree(env []string, inherited launch.Inherited) error {
 		if r.strict {
 			return r.strictly(err)
 		}
-		r.say(r.args[0] + " runs as it is: " + err.Error())
+		r.say(r.args[0] + " runs unchanged: " + err.Error())
 		return r.failed(launch.Exec(r.path, r.args, env, inherited))
 	}
 	stay := launch.Stay(inherited)

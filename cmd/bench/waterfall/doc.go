@@ -1,5 +1,5 @@
 // Command waterfall shows how near the parts of RSS of folio inspect are to what the kernel
-// and the programs themselves say, on real programs: the table in docs/inspect.md.
+// and the programs themselves say, on real programs: the table in docs/lab-notes/inspect.md.
 //
 //	go run ./cmd/bench/waterfall [-dir dir] [-go release,...] [-build name] [program...]
 //

@@ -41,7 +41,7 @@ type execTree struct {
 	fail     func(error) error
 
 	begun sync.Once
-	done  chan struct{} // closed when the program itself is changed, or runs as it is
+	done  chan struct{} // closed when the program itself is changed, or runs unchanged
 	held  time.Duration // how long it was stopped
 	err   error         // why it is not changed
 

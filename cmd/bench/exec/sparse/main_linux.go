@@ -1,5 +1,5 @@
 // Command sparse measures what huge pages for the heap cost a program whose heap
-// shrinks: the table in docs/exec.md. It changes settings of khugepaged, as root, and
+// shrinks: what docs/exec.md says of it. It changes settings of khugepaged, as root, and
 // puts them back.
 //
 //	go run ./cmd/bench/exec/sparse [-mib 512] [-wait 30s] [-rounds 3]

@@ -12,10 +12,10 @@ import (
 // What the helper says when the program is there but not patched. It cannot
 // format, so the lines are written out.
 var (
-	sayReplaced = []byte("folio: exec: another file was executed than the one that was checked: the program runs as it is\n")
-	sayPlace    = []byte("folio: exec: where the program was loaded cannot be read in /proc: the program runs as it is\n")
-	sayOther    = []byte("folio: exec: its memory holds other code than its file: the program runs as it is\n")
-	sayDenied   = []byte("folio: exec: its code cannot be changed in memory: the program runs as it is\n")
+	sayReplaced = []byte("folio: exec: another file was executed than the one that was checked: the program runs unchanged\n")
+	sayPlace    = []byte("folio: exec: where the program was loaded cannot be read in /proc: the program runs unchanged\n")
+	sayOther    = []byte("folio: exec: its memory holds other code than its file: the program runs unchanged\n")
+	sayDenied   = []byte("folio: exec: its code cannot be changed in memory: the program runs unchanged\n")
 	sayStrict   = []byte("folio: exec: the program could not be patched at its exec (--strict): ended with SIGKILL\n")
 	sayBroken   = []byte("folio: exec: its code could not be put back in memory: ended with SIGKILL\n")
 )
