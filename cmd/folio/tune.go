@@ -53,8 +53,7 @@ spent; all figures are of the final. GOGC is never off without a memory limit.
 --build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the
 program is built. For a server under load, tune minimizes p99 latency.
 --attach PID searches GOGC and GOMEMLIMIT of a process as it runs, for the least CPU time per
-GiB allocated or what --metric URL#NAME says (--budget: 15m). See https://github.com/foliomem/folio/blob/main/docs/tune.md
-and https://github.com/foliomem/folio/blob/main/docs/tune-attach.md`
+GiB allocated or what --metric URL#NAME says (--budget: 15m). See https://github.com/foliomem/folio/blob/main/docs/tune.md`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
