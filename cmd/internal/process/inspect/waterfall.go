@@ -47,6 +47,9 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 	if w.o.Ends {
 		facts.PID = 0
 	}
+	if read := w.readable(); len(read) > 0 && !slices.ContainsFunc(read, func(g *goruntime.Runtime) bool { return g.Target.KeepsHeapProfile() == nil }) {
+		facts.NoSites = goruntime.ErrUnlinked
+	}
 	if w.o.Sites && w.Attached() && p.Waterfall != nil {
 		if facts.Sites, err = w.sites(context.Background()); err != nil {
 			facts.NoSites = err

@@ -164,11 +164,20 @@ func (w *watcher) fewCycles(n int) string {
 		needed = Least
 		why = fmt.Sprintf("%d GC cycles do not tell whether the live heap rises and falls: %d do", n, Least)
 	}
-	if w.gogc < 0 {
-		return why + "; GOGC is off, so how long they take is not known: none is forced"
+	if w.Ended {
+		return why + ": it ended before there were more"
 	}
 	// The first that it sees has ended before.
 	long := Forced * time.Duration(needed-1)
+	if points := w.rss.Points; n > 1 && len(points) > 1 {
+		over := points[len(points)-1].At - points[0].At
+		if d := unit.RoundUp(over * time.Duration(3*(needed-1)) / time.Duration(2*(n-1))); d < long {
+			return fmt.Sprintf("%s; at their rate until now this is long enough: folio leaks --duration %s %d", why, unit.Elapsed(d), w.pid)
+		}
+	}
+	if w.gogc < 0 {
+		return why + "; GOGC is off, so how long they take is not known: none is forced"
+	}
 	return fmt.Sprintf("%s; they take at most %s, for one is forced every %s: folio leaks --duration %s %d",
 		why, unit.Elapsed(long), unit.Elapsed(Forced), unit.Elapsed(long), w.pid)
 }

@@ -209,10 +209,12 @@ func TestHeapNotJudged(t *testing.T) {
 			return f
 		}
 	}
-	off := func(i int) *waterfall.Waterfall {
-		f := rises(20, true)(i)
-		f.GC.Percent = -1
-		return f
+	off := func(every int) func(i int) *waterfall.Waterfall {
+		return func(i int) *waterfall.Waterfall {
+			f := rises(every, true)(i)
+			f.GC.Percent = -1
+			return f
+		}
 	}
 	steady := func(i int) *waterfall.Waterfall {
 		f := rises(10, true)(i)
@@ -226,10 +228,12 @@ func TestHeapNotJudged(t *testing.T) {
 		judged bool
 		why    string
 	}{
-		{"3 cycles", true, rises(20, true), false, "only 3 of 5 GC cycles; they take at most 8m, for one is forced every 2m: folio leaks --duration 8m 7"},
+		{"3 cycles", true, rises(20, true), false, "only 3 of 5 GC cycles; at their rate until now this is long enough: folio leaks --duration 3m 7"},
+		{"1 cycle", true, rises(60, true), false, "only 1 of 5 GC cycles; they take at most 8m, for one is forced every 2m: folio leaks --duration 8m 7"},
 		{"6 cycles", true, rises(10, true), false,
-			"6 GC cycles do not tell whether the live heap rises and falls: 12 do; they take at most 22m, for one is forced every 2m: folio leaks --duration 22m 7"},
-		{"GOGC=off", true, off, false, "only 3 of 5 GC cycles; GOGC is off, so how long they take is not known: none is forced"},
+			"6 GC cycles do not tell whether the live heap rises and falls: 12 do; at their rate until now this is long enough: folio leaks --duration 4m 7"},
+		{"GOGC=off", true, off(60), false, "only 1 of 5 GC cycles; GOGC is off, so how long they take is not known: none is forced"},
+		{"GOGC=off, with cycles", true, off(20), false, "only 3 of 5 GC cycles; at their rate until now this is long enough: folio leaks --duration 3m 7"},
 		{"6 cycles of one level", true, steady, true, ""},
 		{"30 cycles", true, rises(2, true), true, ""},
 		{"runtime not read", true, rises(2, false), true, ""},

@@ -79,7 +79,7 @@ func liveHeap(f *Facts) (out []Remedy) {
 	}
 	m := Remedy{
 		Title: "Live heap",
-		Of:    []Share{{waterfall.Live, live}}, What: fmt.Sprintf("The last GC cycle found %s of objects in use.", unit.Size(live)),
+		Of:    []Share{{waterfall.Live, live}}, What: fmt.Sprintf("The last GC cycle found %s of objects in use.%s", unit.Size(live), f.grows()),
 		Means: "Only the program can drop them: caches, queues, maps that are never emptied. A heap profile names the lines that allocated them.",
 		Do:    "Read its heap profile from outside" + whileRuns(f.PID) + ":", Code: "folio inspect --heap heap.pprof " + pidText(f.PID), See: docPprof,
 	}
@@ -97,6 +97,14 @@ func liveHeap(f *Facts) (out []Remedy) {
 		m.Means += " Its own names no single line that keeps much."
 	}
 	return []Remedy{m}
+}
+
+// grows says how to find out whether the live heap grows without end.
+func (f *Facts) grows() string {
+	if f.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Whether they grow without end: folio leaks %d.", f.PID)
 }
 
 // room is what a limit must leave above what no GC cycle can free, so that cycles do not
@@ -135,8 +143,8 @@ func memoryLimit(f *Facts) []Remedy {
 	}
 	m := Remedy{
 		Of:   []Share{{waterfall.Free, free}, {waterfall.Since, excess - free}},
-		What: fmt.Sprintf("The Go runtime holds %s, and has %s.", unit.Size(held), is),
-		Means: fmt.Sprintf("A limit of %s leaves %s for garbage above what is in use now: GC cycles come as often as that is allocated. Where the live heap grows beyond it, the GC takes up to half of the CPU time.",
+		What: fmt.Sprintf("The Go runtime holds %s, and has %s. Only for a live heap that does not grow: where it grows beyond the limit, the GC takes up to half of the CPU time.", unit.Size(held), is),
+		Means: fmt.Sprintf("A limit of %s leaves %s for garbage above what is in use now: GC cycles come as often as that is allocated.",
 			unit.Exact(least), unit.Size(room(f.held(waterfall.Live)))),
 		See: docLimit,
 	}

@@ -53,14 +53,23 @@ const (
 	heapProfileTries = 20
 )
 
+// KeepsHeapProfile returns nil if the program may keep a heap profile, and ErrUnlinked if it does
+// not: that takes no reading.
+func (t *Target) KeepsHeapProfile() error {
+	if !t.at.Links(layout.HeapProfiler) {
+		return ErrUnlinked
+	}
+	return nil
+}
+
 // HeapProfile reads the heap profile. It is read until two readings are the same, since
 // the program adds to it after each GC cycle.
 func (t *Target) HeapProfile(ctx context.Context) (*HeapProfile, error) {
 	if t.at.ProfileCycle == 0 || t.at.ProfileRate == 0 {
 		return nil, fmt.Errorf("runtime.MemProfileRate or runtime.mProfCycle was not found: %w", layout.ErrUnknown)
 	}
-	if !t.at.Links(layout.HeapProfiler) {
-		return nil, ErrUnlinked
+	if err := t.KeepsHeapProfile(); err != nil {
+		return nil, err
 	}
 	var last *HeapProfile
 	var err error

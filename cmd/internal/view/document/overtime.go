@@ -152,6 +152,9 @@ func growthAnswer(p *result.Process) *Answer {
 	a.Text = upper(words[0]) + "."
 	if !o.Growth.Steady() {
 		a.Figure += " a minute"
+		if p.GoVersion != nil && p.PID != 0 && o.Growth.PerMinute > 0 {
+			a.Line = formatf("folio leaks %d # which line or goroutine", p.PID)
+		}
 	}
 	for _, w := range words[1:] {
 		a.Sure += " " + upper(w) + "."

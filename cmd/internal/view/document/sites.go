@@ -2,6 +2,7 @@ package document
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func sitesSection(f *result.Sites) *Section {
 		s.goroutines(f.Goroutines)
 	}
 	if f.Leaks != nil {
-		s.leaks(f.Leaks, f.PID)
+		s.leaks(f.Leaks, f.PID, slices.ContainsFunc(f.Notes, func(n string) bool { return strings.Contains(n, importPprof) }))
 	}
 	if len(s.Answers) > 0 {
 		s.Answers[0].Main = true
@@ -180,8 +181,11 @@ func calls(stack []result.SiteLine) (out []string) {
 	return out
 }
 
-// leaks says what grew while a process was watched.
-func (s *Section) leaks(l *result.Leaks, pid *int) {
+// importPprof is what has the linker keep the heap profile of a program.
+const importPprof = `import _ "net/http/pprof"`
+
+// leaks says what grew while a process was watched. unlinked says that it keeps no heap profile.
+func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 	watched := watchedText(l)
 	blind := watched == ""
 	if blind {
@@ -202,6 +206,9 @@ func (s *Section) leaks(l *result.Leaks, pid *int) {
 		a.Text = formatf("%s a minute, without end: %s.", leakRate(g), leakText(g))
 		if g.Kind == "heap" && pid != nil && !l.Ended {
 			a.Line = formatf("folio inspect --heap heap.pprof %d # all lines, with what they keep", *pid)
+		}
+		if g.Kind == "memory" && unlinked {
+			a.Detail = "Which line: add " + importPprof + " (it opens no port), build again, and run folio leaks on it."
 		}
 		switch more := len(l.Growing) - 1; {
 		case more == 1:
