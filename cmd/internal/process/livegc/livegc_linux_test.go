@@ -163,6 +163,18 @@ func TestSetAndTakeBack(t *testing.T) {
 	if err := p.Check(Change{Percent: &off, Limit: &limit}); err != nil {
 		t.Error(err)
 	}
+	h, err := p.Heap()
+	if err != nil || h.Marked == nil {
+		t.Fatal(h, err)
+	}
+	least := int64(*h.Marked)
+	if err := p.Check(Change{Limit: &least}); err == nil || !strings.Contains(err.Error(), "is less than its live heap of") {
+		t.Errorf("a limit of what is live, %d: %v", least, err)
+	}
+	more := least + 1
+	if err := p.Check(Change{Limit: &more}); err != nil {
+		t.Error(err)
+	}
 	if err := p.Check(Change{Limit: &none}); err != nil {
 		t.Error(err)
 	}

@@ -242,7 +242,19 @@ func (p *Process) Check(c Change) error {
 	if want := c.Of(s); want.Percent < 0 && want.Limit == math.MaxInt64 {
 		return p.failed(ErrNoLimit)
 	}
-	return nil
+	return p.checkLimit(c, s)
+}
+
+// checkLimit refuses a lower memory limit that the live heap alone exceeds.
+func (p *Process) checkLimit(c Change, now goruntime.GCSettings) error {
+	if c.Limit == nil || *c.Limit >= now.Limit {
+		return nil
+	}
+	h, err := p.Heap()
+	if err != nil || h.Marked == nil || uint64(*c.Limit) > *h.Marked {
+		return nil // what is not known is no reason
+	}
+	return p.failed(fmt.Errorf("GOMEMLIMIT=%s is less than its live heap of %s: the GC would run all the time; give more than that", GOMEMLIMIT(*c.Limit), unit.Size(*h.Marked)))
 }
 
 // Hold keeps other folios from changing the process until Close, and until the processes
