@@ -29,7 +29,7 @@ func Search(settings, rounds int) *result.File {
 			i := (k*7 + round*3) % settings // another order in each round
 			a := &f.Arms[i]
 			if round >= 3 && i >= (settings+1)/2 {
-				continue // left early
+				continue // dropped early
 			}
 			next++
 			drift := 1 + 0.1*float64(round)/float64(3+rounds)

@@ -54,7 +54,7 @@ type Block struct {
 	Errors    *float64 `json:"errors"`
 	P50       *float64 `json:"p50_seconds"`
 	P99       *float64 `json:"p99_seconds"`
-	Left      string   `json:"left,omitempty" redact:"prose"` // why it was left early
+	Left      string   `json:"left,omitempty" redact:"prose"` // why it was dropped early
 }
 
 // Seconds is for how long the block counts.

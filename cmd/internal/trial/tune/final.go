@@ -231,7 +231,7 @@ func byMemory(f *field, a, b *Arm) int {
 
 // onlyHuge returns the arm that has the best one's huge pages and sets nothing else, nil
 // where there is none. Huge pages may be all of the gain, and the race, in which many
-// then are as good, has few runs of each: its part is compared even if it left early.
+// then are as good, has few runs of each: its part is compared even if it was dropped early.
 func (f *field) onlyHuge() *Arm {
 	thp := f.best.Setting.THP
 	if thp == trial.THPSystem || len(f.in) >= f.seats {

@@ -29,7 +29,7 @@ type Arm struct {
 	Status Status
 	Reason string // why it is not in the final
 	Final  *Final // what the final showed; nil for others
-	Left   *Left  // what is known of an arm that left early; nil for others
+	Left   *Left  // what is known of an arm that was dropped early; nil for others
 	// Unbuilt says that it failed because its program could not be built: it never ran.
 	Unbuilt bool
 }

@@ -182,7 +182,7 @@ func TestNothingIsRecommended(t *testing.T) {
 		}
 		contradictions(t, fmt.Sprint("seed ", seed), r)
 	})
-	t.Logf("%d races: %d of %d comparisons of finals differ, %d of %d settings that left early are called slower, %d races recommend a setting, %d are settled",
+	t.Logf("%d races: %d of %d comparisons of finals differ, %d of %d settings that dropped early are called slower, %d races recommend a setting, %d are settled",
 		n, different, finals, claims, left, told, settled)
 	if different > finals/20 || claims > left/200 || told > n/20 {
 		t.Errorf("more than one in twenty")

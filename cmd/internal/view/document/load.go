@@ -24,7 +24,7 @@ func loadSection(f *result.Load) *Section {
 	}
 	a := Answer{Main: f.Complete, Text: report.Counts(f.Counts) + ".", Bad: f.Late}
 	if f.Late {
-		a.Sure = "LATE: do not count these latencies. The 99th percentile of late starts is above " + unit.Seconds(f.Lateness.Bound)
+		a.Sure = "LATE: do not count these latencies. The 99th percentile of late starts is above " + unit.Seconds(f.Lateness.Bound) + ", the bound for this run"
 		if longer := f.Lateness.Added; longer != nil {
 			a.Sure += ", and makes p99 longer by " + unit.Seconds(*longer)
 		}

@@ -208,7 +208,7 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		add(t.of.label(), t.of.text(f.Adjusted))
 	default:
 		add(t.of.label()+", about", t.of.text(a.y))
-		add("left early", strings.TrimPrefix(report.LeftEarly(a.Arm), "left early: "))
+		add("dropped early", strings.TrimPrefix(report.LeftEarly(a.Arm), "dropped early: "))
 	}
 	add("peak RSS", unit.Bytes(a.x))
 	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds",
@@ -268,13 +268,13 @@ func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(a.Setting.
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
 		Kind: XY, Link: true, Title: formatf("%s against peak RSS, one point for each setting", t.of.label()),
-		Caption: "Better is " + map[bool]string{true: "up",
-			false: "down"}[t.of.spec.Higher] + " and to the left. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
+		Caption: map[bool]string{true: "Upper", false: "Lower"}[t.of.spec.Higher] +
+			" left is better. Vertical bars: intervals of the difference to the default, at 95% for all together. Horizontal bars: 95% intervals of peak RSS. Grey: dropped early, placed by the race.",
 		X: Axis{Label: "peak RSS of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
 	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
-	early := Series{Name: "left early, about", Shape: shapeGOGC, Light: true}
+	early := Series{Name: "dropped early", Shape: shapeGOGC, Light: true}
 	series := make([]Series, shapeTHP+1)
 	for i := range t.arms {
 		a := &t.arms[i]
@@ -351,7 +351,7 @@ func (t *tuned) byGOGC() *Block {
 	hint := "Click a point to copy the command line with its setting."
 	return &Block{
 		Title: "What GOGC does", Fold: true, Tables: []*Table{tb},
-		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars left early: they are approximate."},
+		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars were dropped early: they are approximate."},
 		Charts: []*Chart{
 			{Kind: XY, Link: true, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
 			{Kind: XY, Link: true, Title: "Peak memory against GOGC", X: x,

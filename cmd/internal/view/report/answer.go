@@ -263,9 +263,9 @@ func openText(f *result.File) string {
 	case long && a.Rounds == 0:
 		what += "; a search of all takes more than an hour"
 	case long:
-		what += "; too noisy to tell within an hour: stop what else runs on this machine"
+		what += "; the machine is too noisy to decide within an hour: stop what else runs on it"
 		if a.Try != "" {
-			what += ". " + a.Try + " tries all settings"
+			what += ". To try all settings, which alone decides nothing: " + a.Try
 		}
 	case a.Missing > 0 && finalRounds(f) < enoughRounds && a.Untried == 0:
 		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
@@ -326,11 +326,11 @@ func OverLimit(a *result.Arm) string {
 func LeftEarly(a *result.Arm) string {
 	switch {
 	case a.Left != nil && a.Left.AtLeast > 0 && a.Left.SlowerThan == "default":
-		return fmt.Sprintf("left early: at least %gx slower", a.Left.AtLeast)
+		return fmt.Sprintf("dropped early: at least %gx slower", a.Left.AtLeast)
 	case a.Left != nil && a.Left.AtLeast > 0:
-		return fmt.Sprintf("left early: at least %gx slower than the best", a.Left.AtLeast)
+		return fmt.Sprintf("dropped early: at least %gx slower than the best", a.Left.AtLeast)
 	case a.Left != nil:
-		return "left early"
+		return "dropped early"
 	case OverLimit(a) != "":
 		return OverLimit(a)
 	case a.Status == string(result.StatusSame), a.Status == string(result.StatusFailed):

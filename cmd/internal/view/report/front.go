@@ -7,7 +7,7 @@ import (
 )
 
 // Place returns where an arm stands in a picture of metric and memory: adjusted for
-// drift, of one that left early about. ok is false where that is not known.
+// drift, of one that was dropped early approximately. ok is false where that is not known.
 func Place(a *result.Arm) (x, y float64, ok bool) {
 	switch {
 	case a.Status == string(result.StatusFailed):
