@@ -14,31 +14,23 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-const buildLong = `Build a program with patches of Go's runtime, without a fork: nothing of the
-toolchain is changed, and a build without folio is as it was. 'folio patches'
-says what the patches do, which of them fit your Go, and what was measured.
+const buildLong = `Build a program with patches of Go's runtime. The toolchain is not modified. 'folio
+patches' lists the patches, which of them fit your Go, and what was measured.
 
-It is 'go build' with one flag more, and works where that works: -o, -race,
--tags, GOOS and GOARCH, vendored modules, an -overlay of your own. 'folio go
-test', 'folio go run', 'folio go install' (and vet, list) do the same for these.
-The first build with a set of patches compiles the standard library anew, which
-takes about as long as 'go build -a'; later ones find it in Go's build cache.
+It takes all flags of 'go build': -o, -race, -tags, an -overlay of your own, and
+supports GOOS, GOARCH and vendored modules. 'folio go test', 'folio go run' and 'folio
+go install' (and vet, list) do the same for these. The first build with a set of
+patches compiles the standard library again, which takes about as long as 'go build
+-a'; later ones find it in Go's build cache.
 
-A patch that does not fit your Go to the letter is refused, and nothing is
-built. A program says itself what was patched in it: 'folio patches --of FILE'.
+A patch that does not match the source of your Go exactly is refused, and nothing is
+built. List the patches in a program: folio patches --of FILE.
 
-  --patch a,b   the patches; may stand several times. Default: heap-hugepages
-  --verify      first run the runtime's own tests of allocation, GC,
-                arenas and stacks with the patches, and build only if they pass;
-                without packages only test. Another GOARCH is tested under QEMU
-                (qemu-user). Takes one to three minutes
-
-Exit codes: those of go; 1 a patch does not fit, or a test fails with it; 2
-wrong use.`
+Exit codes: those of go; 1 a patch does not fit, or a test fails with it; 2 wrong usage.`
 
 func newBuild(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "build [--patch a,b] [--verify] [flags of go build] [packages]",
+	cmd := &cobra.Command{
+		Use:   "build [--patch a,b] [--verify] [go build flags] [packages]",
 		Short: "Build a program with patches of Go's runtime",
 		Long:  buildLong,
 		Example: `  folio build ./cmd/server
@@ -47,7 +39,8 @@ func newBuild(a *app) *cobra.Command {
   GOARCH=arm64 folio build --patch malloc-prefetch -trimpath ./cmd/server
   GOEXPERIMENT=arenas folio build --patch arena-hugepages,arena-release .
   folio build --verify`,
-		DisableFlagParsing: true, // they are go build's
+		DisableFlagParsing:    true, // they are go build's; help lists folio's
+		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asksHelp(args, false) {
 				return cmd.Help()
@@ -65,10 +58,15 @@ func newBuild(a *app) *cobra.Command {
 			return a.goCommand(cmd.Context(), g)
 		},
 	}
+	cmd.Flags().StringSlice("patch", nil, patchText)
+	cmd.Flags().Bool("verify", false, "first run the runtime's tests of allocation, GC, arenas and stacks with the patches (1 to 3 minutes; another GOARCH with qemu-user); build only if they pass, and only test without packages")
+	return cmd
 }
 
+const patchText = "apply these `patches` (repeatable, or with commas; default heap-hugepages)"
+
 func newGo(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "go build|install|run|test|vet|list [--patch a,b] [flags] [packages]",
 		Short: "Run a go command with patches of Go's runtime",
 		Long: `Run a command of go that builds, with patches of Go's runtime: see
@@ -87,6 +85,8 @@ func newGo(a *app) *cobra.Command {
 			return a.goCommand(cmd.Context(), g)
 		},
 	}
+	cmd.Flags().StringSlice("patch", nil, patchText)
+	return cmd
 }
 
 // asksHelp reports whether a flag asks for help of folio. The program of go run has

@@ -8,10 +8,9 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-const cacheLong = `List what folio keeps in its cache, and how much it is. The cache is in
-$XDG_CACHE_HOME/folio, by default ~/.cache/folio. Go's own caches have nothing of
-it: toolchains that 'folio tune --go' downloads, and what is compiled for other
-builds than the default, are here.`
+const cacheLong = `List what folio keeps in its cache, with sizes. The cache is $XDG_CACHE_HOME/folio, by
+default ~/.cache/folio. It holds toolchains downloaded by 'folio tune --go' and
+non-default builds; Go's own caches are not touched.`
 
 func newCache(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -25,8 +24,10 @@ func newCache(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return a.cache() },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use:   "clean [toolchains|builds|profiles|overlay]...",
-		Short: "Remove what folio keeps in its cache",
+		Use: "clean [toolchains|builds|profiles|overlay]...",
+
+		ValidArgsFunction: usage.CompleteArgs(toolchain.PartNames),
+		Short:             "Remove what folio keeps in its cache",
 		Long: `Remove what folio keeps in its cache: all of it but overlay, or what is named. What
 is needed again is downloaded or built again. Nothing is removed while another
 folio uses it.`,

@@ -28,18 +28,17 @@ type collapseFlags struct {
 	resultFlags
 }
 
-const collapseLong = `Put the heap of a running Go program on huge pages. The program is not changed and
-need not know; a goroutine that uses a window just as it is collapsed waits for
-half a millisecond.
+const collapseLong = `Put the heap of a running Go program on huge pages. The program is not changed. A
+goroutine that touches a window during its collapse waits about 0.5 ms.
 
 Windows (the aligned range of one huge page, 2 MiB on amd64) of which at least
 --min-density is in memory are collapsed, the densest first. A sparse window never
-is: it would take 2 MiB of memory for the little that is in it. What is collapsed
-stays huge until the program releases part of it; --watch follows its growth.
-No setting is changed, and nothing needs undoing.
+is: RSS would grow by the rest of the 2 MiB. Collapsed windows stay huge until the
+program releases part of them. --watch follows the growth of the heap. No setting is
+changed.
 
-It needs Linux 6.1 and CAP_SYS_NICE, for processes of other users also
-CAP_SYS_PTRACE: run it by sudo, or
+It needs Linux 6.1 and CAP_SYS_NICE, and CAP_SYS_PTRACE for processes of other users.
+Run it with sudo, or
   sudo setcap cap_sys_nice,cap_sys_ptrace+ep "$(command -v folio)"
   docker run --cap-add SYS_NICE --cap-add SYS_PTRACE ...
 It works whatever the system's policy for transparent huge pages is, but not for a

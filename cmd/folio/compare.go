@@ -39,7 +39,7 @@ differences have no test. Of doctor, findings that came and went are listed.
 of benchmarks with a bar and an interval for each.
 
 Exit codes: 0 compared, whatever differs; 1 a file cannot be read, or the two do
-not compare; 2 wrong use.`
+not compare; 2 wrong usage.`
 
 func newCompare(a *app) *cobra.Command {
 	f := &compareFlags{}

@@ -41,7 +41,7 @@ needs root (CAP_SYS_PTRACE). "folio doctor list" explains the checks.
 It takes a second: counters are read twice (--duration).
 
 Exit codes: 0 the checks ran, whatever they found; 1 failed, or with --strict
-something was found; 2 wrong use; 130 interrupted.`
+something was found; 2 wrong usage; 130 interrupted.`
 
 func newDoctor(a *app) *cobra.Command {
 	f := &doctorFlags{}

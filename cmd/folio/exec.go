@@ -34,7 +34,7 @@ in the environment turns folio exec off: the program runs as if folio were not t
 See https://github.com/foliomem/folio/blob/main/docs/exec.md
 
 Exit codes: those of the program; 126 if it cannot be executed, or with --strict not
-changed; 127 if it is not found; 2 for wrong use.`
+changed; 127 if it is not found; 2 for wrong usage.`
 
 // settingFlags are a setting that folio exec can give a program.
 type settingFlags struct {

@@ -43,22 +43,11 @@ type inspectFlags struct {
 	goroutines bool
 }
 
-const inspectLong = `Show the memory of a running process, and what huge pages would gain.
-
-folio inspect PID shows it in parts that add up to RSS, from the live heap of a Go program
-to mapped files; how much of it is on huge pages, page faults, and what is in their way.
-Without a PID: the processes with the most to gain, which is memory in dense windows that is
-not on huge pages yet. A window is the aligned range of one huge page, dense if at least
---min-density of it is in memory.
-
---heap, --diff and --goroutines read the profile of the Go runtime from outside: which lines
-keep how many bytes, the growth since an earlier profile, how many goroutines wait where.
---cgroup shows what a cgroup is charged for, in parts that add up to it, and what comes back
-under pressure. --oom waits until memory is nearly used up, and saves where it is, in a new
-directory in that of --save, before the kernel kills.
+const inspectLong = `folio inspect PID splits RSS into parts and shows the share on huge pages. Without a PID it
+ranks processes by memory that huge pages could hold.
 
 It only reads. Processes of other users need CAP_SYS_PTRACE, as do the parts of a Go heap
-where kernel.yama.ptrace_scope says so. See https://github.com/foliomem/folio/blob/main/docs/inspect.md`
+where kernel.yama.ptrace_scope requires it. See https://github.com/foliomem/folio/blob/main/docs/inspect.md`
 
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
@@ -100,15 +89,15 @@ func newInspect(a *app) *cobra.Command {
 	usage.Positive(fs, "duration")
 	fs.IntVar(&f.rows, "rows", defaultRows, "at most `n` processes, or with --heap, --diff and --goroutines lines; 0 for all")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
-		"minimum `share` of a window in memory for the window to count as gain, 0.5 to 1")
+		"minimum `share` of a window in memory for the window to count as gain, 0.5 to 1; a window\nis the aligned range of one huge page")
 	usage.Group(fs, "What is read")
-	fs.StringVar(&f.heap, "heap", "", "with a pid: write the heap profile to `file`, for go tool pprof, and list the lines that\nkeep most (- for standard output)")
+	fs.StringVar(&f.heap, "heap", "", "with a pid: write the heap profile to `file`, for go tool pprof, and list the lines that\nkeep the most memory (- for standard output)")
 	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or of a second file, with that in `file`:\nlines that have grown")
 	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and go statement")
 	usage.Group(fs, "Lines of the program")
-	fs.StringVar(&f.cgroup, "cgroup", "", "show what a `cgroup` is charged for, by its directory, its name or the id of a process in it")
-	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is;\nends with the process, or by ctrl-C")
-	fs.StringVar(&f.save, "save", ".", "with --oom: `directory` for what is saved")
+	fs.StringVar(&f.cgroup, "cgroup", "", "show what a `cgroup` is charged for and what is reclaimable, by its directory, its name or\nthe id of a process in it")
+	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is\nbefore the OOM kill; ends with the process, or by ctrl-C")
+	fs.StringVar(&f.save, "save", ".", "with --oom: save into a new directory in this `directory`")
 	usage.Group(fs, "Containers and OOM kills")
 	f.add(fs, "what was read, with --watch - a line for each reading,")
 	usage.Group(fs, "Output")

@@ -24,9 +24,9 @@ type leaksFlags struct {
 }
 
 const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
-objects stay, goroutines by their go statement, memory outside of the Go heap. Each
-with its slope, the interval of that, and a confidence. Or say that nothing does, or
-what is not known and how long it takes to know. How RSS grows is said first, in any case.
+objects stay, goroutines by their go statement, memory outside of the Go heap. Each has a
+slope, its 95% interval and a confidence level. If nothing grows, or it is too early to
+tell, leaks says so. The growth of RSS always comes first.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
 after each GC cycle. A steady leak is found from 5 GC cycles on; what rises and falls

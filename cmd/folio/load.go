@@ -36,7 +36,7 @@ HTTP/1.1, HTTP/2 over TLS where the server offers it, and h2c with --http 2.
 Several URLs are requested in turn. Redirects are not followed.
 
 Exit codes: 0 measured; 1 no connection, most requests failed, or the file of
---body cannot be read; 2 wrong use; 3 with --strict, the generator was late; 130
+--body cannot be read; 2 wrong usage; 3 with --strict, the generator was late; 130
 interrupted, after saying what was measured until then.`
 
 func newLoad(a *app) *cobra.Command {
@@ -66,7 +66,7 @@ func (f *loadFlags) options(urls []string) (load.Options, error) {
 	case len(urls) == 0:
 		return load.Options{}, errors.New("load: no URL given: folio load --rate 1000 http://127.0.0.1:8080/")
 	case !f.given.Changed("rate"):
-		return load.Options{}, errors.New("load: --rate is not given: how many requests a second?")
+		return load.Options{}, errors.New("load: --rate is missing: add the requests per second, such as --rate 500")
 	case f.rate == rateAuto:
 		return load.Options{}, errors.New("--rate auto: of a server that runs already it is not searched: give a number")
 	}

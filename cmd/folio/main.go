@@ -18,7 +18,9 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -63,7 +65,8 @@ func realMain() int {
 func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.Writer) error {
 	a := &app{stdin: stdin, stdout: console.New(stdout), stderr: console.New(stderr)}
 	cmd := newRoot(a)
-	usage.Complete(cmd, args, func() []string { return livegc.Offer(procmem.New("")) })
+	usage.Complete(cmd, args, func() []string { return livegc.Offer(procmem.New("")) },
+		map[string]func() []string{"skip": diagnose.Completions, "patch": overlay.Completions})
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	return errors.Join(err, a.stdout.Flush())

@@ -17,10 +17,10 @@ program may be stripped and from any build with Go 1.21.6 or later, for linux/am
 linux/arm64. The copy has the same size, mode, times, owner and extended attributes;
 all other bytes are the same, and that is checked before the copy gets its name.
 
-Refused: what is not known to the byte, setuid and setgid programs, programs with
-file capabilities or a signature, and to overwrite the program itself.
+Refused: unknown instruction sequences; setuid or setgid programs; file capabilities or
+a signature; an output path that is the program.
 
-'folio patches --of FILE' tells whether a program has the patch.`
+List the patches in a program: folio patches --of FILE.`
 
 func newPatch(a *app) *cobra.Command {
 	out := ""

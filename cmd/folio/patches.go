@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/base/console"
 )
 
 const patchesLong = `List the patches of Go's runtime that 'folio build' applies: what each does, and
-whether it fits the Go of this directory. With names: all that is known of
-these, why they are there, what Go's developers say, and when they will go.
+whether it fits the Go of this directory. With names: purpose, upstream discussion,
+and when each patch becomes obsolete.
 
 A patch is an edit with anchors: it fits when each of them stands in the files of
 that Go exactly as often as the patch says. A Go that is not installed is
@@ -37,6 +38,7 @@ func newPatches(a *app) *cobra.Command {
   folio patches --goversion go1.25.5
   folio patches heap-hugepages
   folio patches --of ./server`,
+		ValidArgsFunction: usage.CompleteArgs(overlay.Completions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.of != "" {
 				if len(args) > 0 || f.goVersion != "" {
@@ -49,7 +51,7 @@ func newPatches(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.goVersion, "goversion", "", "Go `version`, such as go1.25.5 (default that of this directory)")
 	cmd.Flags().StringVar(&f.of, "of", "", "show what was patched in a program `file`")
-	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON to standard output")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -91,5 +92,27 @@ func TestManPages(t *testing.T) {
 	out, err := exec.Command(groff, append([]string{"-man", "-Tutf8", "-ww", "-z"}, pages...)...).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("groff: %v\n%s", err, out)
+	}
+}
+
+// Shells get the names of closed lists, and help lists folio's own flags of commands that pass
+// flags on to go.
+func TestCompleteNames(t *testing.T) {
+	for line, want := range map[string]string{
+		"__complete doctor --skip swap,":                "swap,swappiness\t",
+		"__complete patches heap-minimum heap":          "heap-hugepages\t",
+		"__complete build --patch heap-minimum,":        "heap-minimum,heap-hugepages\t",
+		"__complete tune --build . --patch heap-huge":   "heap-hugepages\t",
+		"__complete cache clean builds p":               "profiles\n",
+		"build --help":                                  "  folio build [--patch a,b] [--verify] [go build flags] [packages]\n",
+		"go --help":                                     "  --patch patches ",
+		"vet --help":                                    "  folio vet [go vet flags] [packages]\n",
+		"__complete completion ba":                      "bash\t",
+		"__complete go test --patch heap-minimum,arena": "heap-minimum,arena-release\t",
+	} {
+		var stdout, stderr bytes.Buffer
+		if err := run(context.Background(), strings.Fields(line), nil, &stdout, &stderr); err != nil || !strings.Contains(stdout.String(), want) {
+			t.Errorf("folio %s: %v, want %q in %q", line, err, want, stdout.String())
+		}
 	}
 }

@@ -25,7 +25,7 @@ page faults, TLB misses) and gets it back. It works on programs as they are.
   folio tune -- ./prog args            the settings that get it back
   folio exec --tree -- npx tsc -p .    every Go program under npx, on huge pages
 
-Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab --fail-if, or
+Exit codes: 0 done; 1 failed; 2 wrong usage; 3 too noisy for folio ab --fail-if, or
 late in folio load --strict; 126 the program to measure cannot be executed; 127 it
 is not found; 130 interrupted. A program that is run once passes its own exit code on.`
 

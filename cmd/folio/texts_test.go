@@ -63,7 +63,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Folio's help lists no flags of go vet.
+// The advice of go vet to run its tool for help becomes that of folio vet.
 func TestVetWriter(t *testing.T) {
 	var out bytes.Buffer
 	v := &vetWriter{w: &out, self: "/bin/folio"}

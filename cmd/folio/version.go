@@ -27,7 +27,7 @@ func newVersion(a *app) *cobra.Command {
 			return a.printVersion(doc)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON to standard output")
 	return cmd
 }
 

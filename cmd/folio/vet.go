@@ -40,14 +40,12 @@ func vetLong() string {
 	b.WriteString(`Find mistakes with arenas before they run: uses of memory after Free, arenas
 that are not freed or freed twice, memory that outlives its arena, and so on.
 It checks code that uses Folio's package arena, Go's experimental one, package
-page and package gctune; other code it passes over quickly. What each
-analyzer finds, and what it does not see:
+page and package gctune. Other packages are skipped. What each analyzer finds,
+and what it does not see:
 https://github.com/foliomem/folio/blob/main/docs/arenavet.md
 
-It runs go vet with folio as its tool, so the packages, build flags and flags of
-go vet can be given, and results are cached: -tags, -json, -c=2 for lines of
-context, -fix to apply the suggested fixes, -NAME for one analyzer only,
--NAME=false for all but one.
+It runs go vet with folio as its tool, so it takes the packages and flags of go vet, and
+results are cached. -NAME runs one analyzer only, -NAME=false all but one.
 
 Exit codes: 0 nothing found; 1 something found, or a package does not build.
 
@@ -61,15 +59,16 @@ Analyzers:
 }
 
 func newVet(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "vet [flags of go vet] [packages]",
+	cmd := &cobra.Command{
+		Use:   "vet [go vet flags] [packages]",
 		Short: "Find mistakes with arenas before they run",
 		Long:  vetLong(),
 		Example: `  folio vet ./...
   folio vet -arenause -c=2 ./...
   folio vet -fix ./...
   go vet -vettool=$(which folio) ./...`,
-		DisableFlagParsing: true, // they are go vet's
+		DisableFlagParsing:    true, // they are go vet's; help lists the most used
+		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, arg := range args {
 				if arg == "-h" || arg == "-help" || arg == "--help" {
@@ -79,6 +78,11 @@ func newVet(a *app) *cobra.Command {
 			return a.vet(cmd.Context(), args)
 		},
 	}
+	cmd.Flags().Bool("fix", false, "apply the suggested fixes")
+	cmd.Flags().IntP("c", "c", 0, "print `n` lines of context around each finding")
+	cmd.Flags().Bool("json", false, "print the findings as JSON")
+	cmd.Flags().String("tags", "", "build `tags`, with commas")
+	return cmd
 }
 
 func (a *app) vet(ctx context.Context, args []string) (err error) {
@@ -111,7 +115,7 @@ func (a *app) vet(ctx context.Context, args []string) (err error) {
 }
 
 // A vetWriter passes on what go vet says, less its advice to run its tool for help: folio's
-// help lists no flags of go vet, and that of folio vet lists the analysers.
+// help lists no flags of go vet, that of folio vet the analyzers and the most used flags.
 type vetWriter struct {
 	w    io.Writer
 	self string // the tool

@@ -48,7 +48,7 @@ than 90% of its memory limit, breaks --max-rss, --max-p99 or --max-errors, does 
 setting it should have, or when Prometheus or the API server is away for a minute.
 
 Exit codes: 0 measured, with a recommendation or without; 1 failed, or stopped by a guardrail;
-2 wrong use; 130 interrupted.`
+2 wrong usage; 130 interrupted.`
 
 type canaryFlags struct {
 	kubeFlags

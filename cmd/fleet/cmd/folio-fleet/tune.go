@@ -48,7 +48,7 @@ The driver in the pods is folio-fleet itself: an init container copies it from
 permissions are in cmd/fleet/deploy/tune; no other object is created or changed. Ctrl-C deletes
 the Job.
 
-Exit codes: 0 measured, with a recommendation or without; 1 failed; 2 wrong use; 130
+Exit codes: 0 measured, with a recommendation or without; 1 failed; 2 wrong usage; 130
 interrupted.`
 
 // defaultSettings are those that are compared where none is given.

@@ -25,11 +25,11 @@ func Nearest(wrong string, names []string) string {
 // Like says that a wrong name may be meant to be this one.
 func Like(wrong, name string) bool { return Nearest(wrong, []string{name}) != "" }
 
-// near says whether names that differ in d letters may be meant to be the same: up to two do,
-// and most of their letters are the same.
+// near says whether names that differ in d letters may be meant to be the same: one does, or
+// two of at least six.
 func near(d int, a, b string) bool {
 	n := min(len(a), len(b))
-	return d <= 1 && n > 1 || d <= 2 && 2*d <= n
+	return d <= 1 && n > 1 || d <= 2 && 3*d <= n
 }
 
 // distance is how many letters are to be changed, added, removed, or swapped with the next.

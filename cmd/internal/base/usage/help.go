@@ -68,20 +68,51 @@ func reflow(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
+// example breaks a command line that is too long between words, with backslashes.
+func example(line string, width int) []string {
+	const indent, end = "      ", " \\"
+	var out []string
+	for console.Width(line) > width {
+		at := 0
+		quote := rune(0)
+		for i, r := range line {
+			switch {
+			case quote != 0:
+				if r == quote {
+					quote = 0
+				}
+			case r == '\'' || r == '"':
+				quote = r
+			case r == ' ' && strings.TrimSpace(line[:i]) != "" && !strings.HasSuffix(line[:i], " --") && console.Width(line[:i]+end) <= width:
+				at = i
+			}
+		}
+		if at == 0 {
+			break // one word
+		}
+		out = append(out, line[:at]+end)
+		line = indent + line[at+1:]
+	}
+	return append(out, line)
+}
+
 // entry is a line of a list: a name, and what it is.
 var entry = regexp.MustCompile(`^ +\S+ {2,}(\S.*)$`)
 
-// lists breaks the entries of lists that are too long. What is to be pasted stays.
+// lists breaks the entries of lists that are too long, and examples so that they can be pasted.
+// Usage lines stay.
 func lists(text string, width int) string {
 	var out []string
-	paste := false
+	section := ""
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != "" && line[0] != ' ' {
-			paste = strings.HasPrefix(line, "Usage:") || strings.HasPrefix(line, "Examples:")
+			section = line
 		}
 		m := entry.FindStringSubmatchIndex(line)
 		switch {
-		case paste || console.Width(line) <= width:
+		case section == "Examples:":
+			out = append(out, example(line, width)...)
+		case section == "Usage:" || console.Width(line) <= width:
 			out = append(out, line)
 		case m != nil:
 			out = append(out, console.Wrap(line[:m[2]], strings.Repeat(" ", m[2]), line[m[2]:], width)...)

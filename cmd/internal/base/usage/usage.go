@@ -34,7 +34,8 @@ func Strict(root *cobra.Command) {
 	root.SetHelpCommand(newHelp(root))
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			cmd.Args = OnlyCommands
+			cmd.Args = onlyShells
+			cmd.SuggestionsMinimumDistance = root.SuggestionsMinimumDistance
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
@@ -77,6 +78,14 @@ func OnlyCommands(cmd *cobra.Command, args []string) error {
 		return unknownCommand(cmd, args[0])
 	}
 	return nil
+}
+
+// onlyShells refuses arguments of the completion command that are not shells.
+func onlyShells(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || len(Meant(cmd, args[0])) > 0 {
+		return OnlyCommands(cmd, args)
+	}
+	return Errorf("completion %s: want bash, zsh, fish or powershell", args[0])
 }
 
 // NoArgs refuses arguments.

@@ -42,7 +42,8 @@ func TestStrict(t *testing.T) {
 		{[]string{"rum"}, "unknown command rum: did you mean run?"},
 		{[]string{"nosuch"}, "unknown command nosuch: see 'prog --help'"},
 		{[]string{"help", "nosuch"}, "unknown command nosuch: see 'prog --help'"},
-		{[]string{"completion", "nosuch"}, "unknown command nosuch: see 'prog completion --help'"},
+		{[]string{"completion", "nosuch"}, "completion nosuch: want bash, zsh, fish or powershell"},
+		{[]string{"completion", "bahs"}, "unknown command bahs: did you mean bash?"},
 	} {
 		root := &cobra.Command{Use: "prog", Args: OnlyCommands, SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return nil }}
 		run := &cobra.Command{Use: "run", Args: NoArgs, RunE: func(*cobra.Command, []string) error { return nil }}

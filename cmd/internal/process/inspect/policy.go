@@ -50,7 +50,7 @@ func (p Policy) Means() string {
 	case p.System.Enabled.Selected == "madvise" && advised:
 		return "the kernel gives huge pages to what the program advises"
 	case p.System.Enabled.Selected == "madvise" && p.Advised == nil:
-		return "the kernel gives huge pages to memory that is advised; whether this program advises any is not known"
+		return "the kernel gives huge pages to memory that is advised; it is not known whether this program advises any"
 	case p.System.Enabled.Selected == "madvise":
 		return "the kernel gives huge pages to memory that is advised, and this program advises none"
 	case p.System.Enabled.Selected == "never":

@@ -174,7 +174,7 @@ func (m *Remedy) limit(pid int, size string) {
 func (m *Remedy) set(pid int, flag, next string) {
 	m.Do, m.Code = "In the environment of the next start:", next
 	if pid > 0 {
-		m.Do, m.Code = "Now; "+next+" for the next start:", fmt.Sprintf("folio set %s %d", flag, pid)
+		m.Do, m.Code = "Set it now; for the next start, "+next+" in its environment:", fmt.Sprintf("folio set %s %d", flag, pid)
 	}
 }
 

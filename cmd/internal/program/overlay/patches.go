@@ -74,6 +74,15 @@ func Default() []*Patch {
 	return out
 }
 
+// Completions returns what shells offer for names of patches, each with a tab and its summary.
+func Completions() []string {
+	var out []string
+	for _, p := range Patches() {
+		out = append(out, p.Name+"\t"+p.Summary)
+	}
+	return out
+}
+
 // Lookup returns patches by their names, each once, in the order of [Patches].
 func Lookup(names ...string) ([]*Patch, error) {
 	var known []string

@@ -59,14 +59,20 @@ func toolchains(dir string) (out []string) {
 	return out
 }
 
+// PartNames returns the names of [Parts].
+func PartNames() []string {
+	var all []string
+	for _, p := range Parts {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
 // Clean removes the parts of these names, or without names all that are filled again as they
 // are needed. An error says that another folio uses them, or what could not be removed.
 func Clean(dir string, names []string) (freed uint64, err error) {
 	for _, name := range names {
-		var all []string
-		for _, p := range Parts {
-			all = append(all, p.Name)
-		}
+		all := PartNames()
 		if !slices.Contains(all, name) {
 			return 0, usage.Errorf("cache clean %s: want %s", name, strings.Join(all, ", "))
 		}

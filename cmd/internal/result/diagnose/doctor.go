@@ -73,6 +73,15 @@ func Rules() []Rule {
 	return slices.Concat(hostRules, watchRules, containerRules, processRules, goRules)
 }
 
+// Completions returns what shells offer for IDs of rules, each with a tab and its title.
+func Completions() []string {
+	var out []string
+	for _, r := range Rules() {
+		out = append(out, r.ID+"\t"+r.Title)
+	}
+	return out
+}
+
 // CheckRules reports the first of the names that no rule has.
 func CheckRules(ids []string) error {
 	for _, id := range ids {

@@ -109,7 +109,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 	}
 	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, report.About(p), s.About)
 	s.Notes = slices.Concat(p.Hazards, p.Notes)
-	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + report.SizeOr(p.RSS()) + "."}
+	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One reading; RSS " + report.SizeOr(p.RSS()) + "."}
 	if w := p.Windows; w != nil {
 		a.Figure, a.Line = unit.Size(w.Gain), p.Collapse
 		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))

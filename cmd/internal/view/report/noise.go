@@ -14,14 +14,14 @@ func Noise(n *result.Noise) string {
 	}
 	runs := unit.Plural(n.Rounds, "run")
 	if n.Quiet() {
-		return fmt.Sprintf("Quiet: %s of this program and of another would show most differences of %s and more", runs, atLeast(n.Detectable))
+		return fmt.Sprintf("Quiet: comparing %s of this program with as many of another detects most differences of %s and more", runs, atLeast(n.Detectable))
 	}
-	text := fmt.Sprintf("Noisy: the runs vary; %s of this program and of another would not show most differences below %s", runs, atLeast(n.Detectable))
+	text := fmt.Sprintf("Noisy: comparing %s of this program with as many of another misses most differences below %s", runs, atLeast(n.Detectable))
 	if n.Detectable > tooNoisy {
 		text = "Noisy: the runs vary too much to compare this program with another"
 	}
 	if n.Detectable > result.WantedDifference {
-		text += fmt.Sprintf("; differences of %s take about %s of each", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "run"))
+		text += fmt.Sprintf("; to detect %s takes about %s of each", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "run"))
 	}
 	return text
 }
