@@ -119,19 +119,19 @@ func (r *Result) unlimited() error {
 	}
 	them := "it"
 	if len(given) > 1 {
-		them = "all of them"
+		them = "one of them"
 	}
-	text := fmt.Sprintf("%s: no setting that was measured keeps to %s in every run", strings.Join(given, " and "), them)
+	text := fmt.Sprintf("%s: every setting that was measured exceeds %s in some run", strings.Join(given, " and "), them)
 	sep := ": "
 	if r.limits.RSS > 0 {
 		if least, a := r.least(mostMemory); a != nil {
 			text, sep = text+sep, "; "
-			text += fmt.Sprintf("the least peak RSS that was measured in all runs of one is %s, with %s", unit.Bytes(least), a.Name)
+			text += fmt.Sprintf("the least peak RSS is %s, with %s", unit.Bytes(least), a.Name)
 		}
 	}
 	if r.limits.P99 > 0 || r.limits.Errors != nil {
 		if least, a := r.least(mostP99); a != nil {
-			text += sep + fmt.Sprintf("the least p99 that was measured in all runs of one is %s, with %s", unit.Seconds(least), a.Name)
+			text += sep + fmt.Sprintf("the least p99 is %s, with %s", unit.Seconds(least), a.Name)
 		}
 		return errors.New(text + "; allow more, or lower the rate")
 	}
