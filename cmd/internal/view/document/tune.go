@@ -167,7 +167,7 @@ func (t *tuned) answers() []Answer {
 		}
 		if i == 0 {
 			a.Detail, a.Brief = strings.TrimSpace(a.Detail+" "+sure), strings.TrimSpace(a.Brief+" "+sure)
-			if s.Arm != nil && s.Figure == "" && s.Arm.Name == t.file.Arms[0].Name {
+			if s.Arm != nil && !strings.HasPrefix(s.Set, report.NothingToSearch) && s.Figure == "" && s.Arm.Name == t.file.Arms[0].Name {
 				a.Figure = "default"
 			}
 		} else {

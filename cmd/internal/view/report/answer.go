@@ -128,12 +128,18 @@ func Heading(goal string) string {
 	return goal
 }
 
+// NothingToSearch begins the answer for a command that starts no Go program.
+const NothingToSearch = "Nothing to search"
+
 // mainAnswer says what to do.
 func mainAnswer(f *result.File, rec result.Recommendation) string {
 	switch {
 	case rec.Arm != f.Arms[0].Name:
 		return setText(rec.Setting, rec.Arm)
 	case f.Answer.State == result.AnswerNoEffect:
+		if strings.HasPrefix(f.Answer.Inert, "no Go program") {
+			return NothingToSearch + ": " + f.Answer.Inert + "."
+		}
 		return "Keep the default: " + f.Answer.Inert + "."
 	case f.Answer.State == result.AnswerInconclusive:
 		return "Inconclusive: no setting is known to be better than the default."
