@@ -39,7 +39,7 @@ func TestStats(t *testing.T) {
 		defer target.Close()
 		// The scavenger may return memory at any time.
 		same := func(s Stats) Stats {
-			s.WorkBufs, s.LastGC, s.Percent, s.MemoryLimit = 0, 0, 0, 0
+			s.WorkBufs, s.LastGC, s.TotalAlloc, s.Percent, s.MemoryLimit = 0, 0, 0, 0, 0
 			return s
 		}
 		var before, after Stats
@@ -66,6 +66,10 @@ func TestStats(t *testing.T) {
 		}
 		if same(after) != say(said) || after.Total() != said["/memory/classes/total"] {
 			t.Errorf("\n%+v, total %d\nit says\n%+v, total %d", same(after), after.Total(), say(said), said["/memory/classes/total"])
+		}
+		// What was allocated in spans that are not full yet is not in it.
+		if allocs := said["/gc/heap/allocs"]; allocs == 0 || after.TotalAlloc > allocs || allocs-after.TotalAlloc > 1<<20 {
+			t.Errorf("%d bytes allocated in all; it says %d", after.TotalAlloc, allocs)
 		}
 		if after.Percent != -1 || after.LastGC == 0 {
 			t.Errorf("GOGC %d, last GC %d", after.Percent, after.LastGC)

@@ -29,6 +29,7 @@ var names = []string{
 	"/memory/classes/other:bytes",
 	"/memory/classes/profiling/buckets:bytes",
 	"/memory/classes/total:bytes",
+	"/gc/heap/allocs:bytes",
 	"/gc/heap/live:bytes",
 	"/gc/heap/objects:objects",
 	"/gc/cycles/total:gc-cycles",
