@@ -60,7 +60,7 @@ var reductions = []struct {
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
 	{from: `/tmp/server\.huge`, to: "./another.huge"},
 	{from: `folio reference /tmp`, to: "folio reference ."},
-	{from: `--go go[0-9.]+,go[0-9.]+`, to: "--go " + runtime.Version()}, // as by default: scripts have others
+	{from: `--go go[0-9.]+,go[0-9.]+`, to: "--go " + runtime.Version()},        // as by default: scripts have others
 	{from: `^folio cache clean`, to: "XDG_CACHE_HOME=$$PWD folio cache clean"}, // not the user's
 	{from: `--duration [0-9]+[smh]`, to: "--duration 300ms"},
 	{from: `--for [0-9]+m`, to: "--for 300ms"},
