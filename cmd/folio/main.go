@@ -43,6 +43,9 @@ func main() {
 	os.Exit(realMain())
 }
 
+// ownLimit is more than folio takes of all but the largest results: those have at most 512 MiB.
+const ownLimit = 320 << 20
+
 func realMain() int {
 	// A bug in folio must not leave the measured program running.
 	defer func() {
@@ -53,8 +56,9 @@ func realMain() int {
 		}
 	}()
 	// The start leaves some 4 MiB, and each cycle takes a processor from the program. What the
-	// environment says is meant for that.
+	// environment says is meant for that. A large result has cycles more often.
 	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(ownLimit)
 	stderr := console.New(os.Stderr)
 	code := exit(stderr, run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, stderr))
 	_ = stderr.Flush()
