@@ -368,7 +368,9 @@ func TestServerIsAway(t *testing.T) {
 	scraped(t, source, n)
 	patience = time.Second
 	defer func() { patience = time.Minute }()
-	go c.whenLeased(p.Stop)
+	var stopped sync.WaitGroup
+	stopped.Go(func() { c.whenLeased(p.Stop) })
+	defer stopped.Wait()
 	if _, err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "stopped: for 1s nothing is known of the pods: cannot reach") {
 		t.Errorf("%v", err)
 	}
