@@ -53,7 +53,7 @@ fit is what the container's memory limit leaves, as in folio doctor; a larger si
 lowered to it. It follows the limit within seconds. recommended is what folio-fleet
 recommend --json printed into a file of --recommendations.
 
-Death by GC, where a memory limit has the GC run all the time, is watched for as folio set
+GC thrashing, where a memory limit has the GC run all the time, is watched for as folio set
 --watch does; evidence is saved in --evidence:
 
   thrash:

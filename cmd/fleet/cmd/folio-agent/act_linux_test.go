@@ -224,7 +224,7 @@ func TestActSettings(t *testing.T) {
 	api := newPodsAPI(t, actPod(1, "on"))
 	dir := t.TempDir()
 	policy, advice := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "api.json")
-	a := recommend.Advice{To: time.Now(), Sure: recommend.High, Advised: recommend.Setting{GOGC: "250"}}
+	a := recommend.Advice{To: time.Now(), Confidence: recommend.High, Advised: recommend.Setting{GOGC: "250"}}
 	text, err := json.Marshal(struct { // as folio-fleet recommend --json prints it
 		Workload ranking.ID `json:"workload"`
 		*recommend.Advice

@@ -128,10 +128,10 @@ func checkRecommend(t *testing.T, url, window string, days int, e *replay.Expose
 	t.Helper()
 	flags := []string{"--prometheus", url, "--window", window}
 	var a struct {
-		Queries int
-		Days    float64
-		Sure    string
-		Present struct {
+		Queries    int
+		Days       float64
+		Confidence string
+		Present    struct {
 			Gogc  string
 			Limit float64 `json:"memory_limit_bytes"`
 		}
@@ -148,7 +148,7 @@ func checkRecommend(t *testing.T, url, window string, days int, e *replay.Expose
 	if a.Queries != 2 || a.Days < float64(days) || a.Present.Gogc != strconv.FormatFloat(w.Setting.GOGC, 'f', -1, 64) || a.Present.Limit != w.Setting.Limit {
 		t.Errorf("%+v", a)
 	}
-	if a.Advised.Limit > a.Present.Limit || days < 6 && (a.Sure == "high" || a.Advised.Limit < a.Present.Limit) {
+	if a.Advised.Limit > a.Present.Limit || days < 6 && (a.Confidence == "high" || a.Advised.Limit < a.Present.Limit) {
 		t.Errorf("%+v", a)
 	}
 	text := ok(t, append([]string{"recommend", "shop/api:api"}, flags...)...)
@@ -160,7 +160,7 @@ func checkRecommend(t *testing.T, url, window string, days int, e *replay.Expose
 		Kind     string
 		Metadata struct{ Name string }
 	}
-	if err := yaml.Unmarshal([]byte(patch), &o); err != nil || o.Kind != "StatefulSet" || o.Metadata.Name != e.Name || !strings.Contains(patch, "Sure: ") {
+	if err := yaml.Unmarshal([]byte(patch), &o); err != nil || o.Kind != "StatefulSet" || o.Metadata.Name != e.Name || !strings.Contains(patch, "Confidence: ") {
 		t.Errorf("%v\n%s", err, patch)
 	}
 	values := ok(t, append([]string{"recommend", "shop/api", "--patch", "helm", "--values-path", "a.b"}, flags...)...)

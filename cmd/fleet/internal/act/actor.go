@@ -63,7 +63,7 @@ type Actor struct {
 	Now     func() time.Time
 	// Keeper sets settings of the GC; nil: nothing does.
 	Keeper *Keeper
-	// Sentry watches for death by GC; nil: nothing does.
+	// Sentry watches for GC thrashing; nil: nothing does.
 	Sentry *Sentry
 	// Reload reads the policy again; nil: it stays. One that is not there any more is
 	// os.ErrNotExist: what it gave is taken back.

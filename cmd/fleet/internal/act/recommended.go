@@ -13,10 +13,10 @@ import (
 
 // An advice is what act reads of a recommendation: what folio-fleet recommend --json prints.
 type advice struct {
-	Workload ranking.ID         `json:"workload"`
-	To       time.Time          `json:"to"`
-	Sure     recommend.Sureness `json:"sure"`
-	Advised  recommend.Setting  `json:"advised"`
+	Workload   ranking.ID           `json:"workload"`
+	To         time.Time            `json:"to"`
+	Confidence recommend.Confidence `json:"confidence"`
+	Advised    recommend.Setting    `json:"advised"`
 }
 
 // recommendations are the recommendations in a directory, each in a file NAME.json.
@@ -76,7 +76,7 @@ func readAdvice(name string, info os.FileInfo) (a advice, err error) {
 	if err != nil {
 		return a, fmt.Errorf("cannot read the recommendation: %w", err)
 	}
-	if err := json.Unmarshal(data, &a); err != nil || a.Workload.Workload == "" || a.To.IsZero() || a.Sure == "" {
+	if err := json.Unmarshal(data, &a); err != nil || a.Workload.Workload == "" || a.To.IsZero() || a.Confidence == "" {
 		return a, fmt.Errorf("%s is not a recommendation: want what folio-fleet recommend --json prints", name)
 	}
 	return a, nil
@@ -95,8 +95,8 @@ func (r *recommendations) of(id ranking.ID, now time.Time) (s recommend.Setting,
 		return s, "there is no recommendation for " + id.String()
 	case now.Sub(newest.To) > recommend.Horizon:
 		return s, fmt.Sprintf("the recommendation for %s is of %s: it holds for a week", id, newest.To.UTC().Format(time.DateOnly))
-	case newest.Sure == recommend.Low:
-		return s, fmt.Sprintf("the recommendation for %s is not sure (%s)", id, newest.Sure)
+	case newest.Confidence == recommend.Low:
+		return s, fmt.Sprintf("the recommendation for %s has low confidence", id)
 	}
 	return newest.Advised, ""
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// Thrash says for which pods death by GC is watched for, and what is done then, as folio set
+// Thrash says for which pods GC thrashing is watched for, and what is done then, as folio set
 // --watch does. The zero Thrash is for none.
 type Thrash struct {
 	Label, Value string
@@ -49,7 +49,7 @@ func (f *thrashFile) thrash() (t Thrash, err error) {
 // mostEvidence is how many saves are kept of all processes: the last ones.
 const mostEvidence = 20
 
-// A Sentry watches processes for death by GC. Look is for one goroutine.
+// A Sentry watches processes for GC thrashing. Look is for one goroutine.
 type Sentry struct {
 	Node     *node.Node
 	Labels   Labeled
@@ -125,7 +125,7 @@ func (s *Sentry) watch(ctx context.Context, r node.Running) {
 		err = thrash.Watch(ctx, []*livegc.Process{p}, o)
 	}
 	if err != nil && !procmem.Gone(err) && !errors.Is(err, procmem.ErrNoProcess) && !errors.Is(err, executable.ErrNotGo) {
-		log.Warn("it is not watched for death by GC", "err", err)
+		log.Warn("it is not watched for GC thrashing", "err", err)
 	}
 }
 

@@ -165,9 +165,9 @@ func TestRecommendations(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Date(2026, 9, 10, 0, 0, 0, 0, time.UTC)
 	id := ranking.ID{Namespace: "shop", Workload: "api", Kind: "Deployment", Container: "main"}
-	write := func(name string, id ranking.ID, age time.Duration, sure recommend.Sureness, gogc string) {
+	write := func(name string, id ranking.ID, age time.Duration, sure recommend.Confidence, gogc string) {
 		t.Helper()
-		a := recommend.Advice{To: now.Add(-age), Sure: sure, Advised: recommend.Setting{GOGC: gogc}}
+		a := recommend.Advice{To: now.Add(-age), Confidence: sure, Advised: recommend.Setting{GOGC: gogc}}
 		data, err := json.Marshal(struct { // as folio-fleet recommend --json
 			Workload ranking.ID `json:"workload"`
 			*recommend.Advice
@@ -208,7 +208,7 @@ func TestRecommendations(t *testing.T) {
 	if errs := r.read(); len(errs) != 0 {
 		t.Errorf("said again: %v", errs)
 	}
-	expect("", "is not sure (low)")
+	expect("", "has low confidence")
 	if err := os.Remove(filepath.Join(dir, "e.json")); err != nil {
 		t.Fatal(err)
 	}

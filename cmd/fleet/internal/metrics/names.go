@@ -164,7 +164,7 @@ const (
 	CollapseCPUSeconds = "folio_collapse_cpu_seconds_total" // counter: CPU time that it took
 	CollapseStops      = "folio_collapse_stops_total"       // counter; LabelNode, LabelReason: pressure, available, headroom, failed
 
-	ThrashEvents = "folio_thrash_total" // counter: deaths by GC that were seen, of pods that opted in
+	ThrashEvents = "folio_thrash_total" // counter: GC thrashing that was seen, of pods that opted in
 
 	SetProcesses  = "folio_set_processes"         // gauge: processes with settings of the policy
 	SetGOGC       = "folio_set_gogc_percent"      // gauge: set by it, the least of the container; +Inf: off

@@ -14,7 +14,7 @@ func (a *Advice) Patch(name string, partial []string) kubernetes.Patch {
 	p, n := a.Present, a.Advised
 	out := kubernetes.Patch{Comments: []string{
 		"What folio-fleet recommends for " + name + ", from " + a.Span() + ": " + a.summary(),
-		fmt.Sprintf("Sure: %s (%s)", a.Sure, strings.Join(a.Because, "; ")),
+		fmt.Sprintf("Confidence: %s (%s)", a.Confidence, strings.Join(a.Because, "; ")),
 	}}
 	for _, part := range []struct {
 		head  string

@@ -76,11 +76,11 @@ type Advice struct {
 	// Init says that the container is an init container: a native sidecar.
 	Init bool `json:"init_container,omitempty"`
 
-	Sure    Sureness `json:"sure"`
-	Because []string `json:"because"` // why so sure, or not
-	Safe    []string `json:"safe"`    // why it is safe
-	Missing []string `json:"missing,omitempty"`
-	Warn    []string `json:"warnings,omitempty"`
+	Confidence Confidence `json:"confidence"`
+	Because    []string   `json:"because"` // why so sure, or not
+	Safe       []string   `json:"safe"`    // why it is safe
+	Missing    []string   `json:"missing,omitempty"`
+	Warn       []string   `json:"warnings,omitempty"`
 }
 
 // A Setting is what a container runs with.
@@ -127,14 +127,14 @@ type Effect struct {
 	Money  *float64 `json:"saved_money_per_month"`
 }
 
-// Sureness is how much is known.
-type Sureness string
+// Confidence is how much is known.
+type Confidence string
 
 // Degrees.
 const (
-	High   Sureness = "high"
-	Medium Sureness = "medium"
-	Low    Sureness = "low"
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
 )
 
 // TooLittleError says that there is no recommendation.
@@ -168,10 +168,10 @@ func Of(h *observed.History, o Options) (*Advice, error) {
 
 // judge says how sure the answer is.
 func (a *Advice) judge(m *model) {
-	a.Sure = High
-	lowerTo := func(s Sureness, format string, args ...any) {
-		if s == Low || a.Sure == High {
-			a.Sure = s
+	a.Confidence = High
+	lowerTo := func(s Confidence, format string, args ...any) {
+		if s == Low || a.Confidence == High {
+			a.Confidence = s
 		}
 		a.Because = append(a.Because, fmt.Sprintf(format, args...))
 	}
@@ -268,7 +268,7 @@ func (a *Advice) chooseMemory(m *model, o Options, g float64) {
 	need, most := m.need(g), a.most(m, o)
 	safe := need + max(0, offRoom*m.offSeries.Quantile(1)-m.off)
 	limit := most
-	may := m.days >= Enough.Hours()/24 && a.Sure != Low && m.oom == 0 && !m.leaks() && !m.bound()
+	may := m.days >= Enough.Hours()/24 && a.Confidence != Low && m.oom == 0 && !m.leaks() && !m.bound()
 	switch {
 	case m.present.Limit == nil && (!may || o.MaxMemory == 0):
 		limit = math.Inf(1) // a limit where none was may end what ran until now
@@ -336,7 +336,7 @@ func (a *Advice) chooseCPU(m *model, g float64) {
 		v = max(v-*m.gc/m.pods*(1-m.g/g), v/2)
 	}
 	v = math.Ceil(v*100) / 100
-	if p := m.present.CPURequest; p != nil && v < *p && (m.days < Enough.Hours()/24 || a.Sure == Low) {
+	if p := m.present.CPURequest; p != nil && v < *p && (m.days < Enough.Hours()/24 || a.Confidence == Low) {
 		v = *p
 	}
 	a.Advised.CPURequest = &v

@@ -103,8 +103,8 @@ func TestByHand(t *testing.T) {
 	if want := .5 * (1 - 1/g); math.Abs(*a.Effect.Cores-want) > 1e-9 {
 		t.Errorf("%v cores are saved, want %v", *a.Effect.Cores, want)
 	}
-	if a.Sure != High || len(a.Safe) < 2 {
-		t.Errorf("%s, %q", a.Sure, a.Safe)
+	if a.Confidence != High || len(a.Safe) < 2 {
+		t.Errorf("%s, %q", a.Confidence, a.Safe)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestCases(t *testing.T) {
 			return *a.Advised.Limit == 200*mib && a.Advised.GOMEMLIMIT == nil && has(a.Warn, "raise the limit") && has(a.Warn, "GOMEMLIMIT is not changed: the limit leaves") && has(a.Warn, "would run all the time")
 		}},
 		"a leak: nothing but the request changes": {with(func(s *shape) { s.live = func(d float64) float64 { return 50 + 10*d } }), func(a *Advice) bool {
-			return a.Advised.GOGC == "100" && a.Advised.GOMEMLIMIT == nil && *a.Advised.Limit == 1024*mib && has(a.Warn, "folio leaks); GOGC is not changed") && has(a.Warn, "GOMEMLIMIT is not changed: near its limit") && a.Sure == Medium
+			return a.Advised.GOGC == "100" && a.Advised.GOMEMLIMIT == nil && *a.Advised.Limit == 1024*mib && has(a.Warn, "folio leaks); GOGC is not changed") && has(a.Warn, "GOMEMLIMIT is not changed: near its limit") && a.Confidence == Medium
 		}},
 		"a leak with restarts is one": {with(func(s *shape) { s.live = func(d float64) float64 { return 50 + 10*math.Mod(d, 3) } }), func(a *Advice) bool {
 			return a.Observed.Growth > 9*mib && *a.Advised.Limit == 1024*mib
@@ -143,9 +143,9 @@ func TestCases(t *testing.T) {
 			}
 		}), func(a *Advice) bool { return a.Observed.Growth == 0 }},
 		"half a week: nothing is lowered": {with(func(s *shape) { s.days = 3; s.limit = 4096; s.request = 4096 }), func(a *Advice) bool {
-			return *a.Advised.Limit == 4096*mib && *a.Advised.Request == 4096*mib && a.Sure == Medium && has(a.Because, "3.0 days")
+			return *a.Advised.Limit == 4096*mib && *a.Advised.Request == 4096*mib && a.Confidence == Medium && has(a.Because, "3.0 days")
 		}},
-		"two days: not sure": {with(func(s *shape) { s.days = 2 }), func(a *Advice) bool { return a.Sure == Low }},
+		"two days: not sure": {with(func(s *shape) { s.days = 2 }), func(a *Advice) bool { return a.Confidence == Low }},
 		"ended for lack of memory: the limit stays": {with(func(s *shape) {
 			s.limit = 4096
 			s.more = func(h *observed.History, i int) {

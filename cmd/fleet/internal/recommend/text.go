@@ -60,7 +60,7 @@ func (a *Advice) Text(w io.Writer, name string, partial []string) error {
 	if e := a.Effect; e.Cores != nil || e.Memory != nil {
 		line("Effect (%.1f pods): %s", o.Pods, strings.Join(a.effects(), ", "))
 	}
-	line("Sure: %s (%s)", a.Sure, console.Line(strings.Join(a.Because, "; ")))
+	line("Confidence: %s (%s)", a.Confidence, console.Line(strings.Join(a.Because, "; ")))
 	for _, part := range []struct {
 		head  string
 		lines []string

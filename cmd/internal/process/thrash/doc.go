@@ -1,4 +1,4 @@
-// Package thrash watches running Go programs for death by GC: the memory limit leaves the live
+// Package thrash watches running Go programs for GC thrashing: the memory limit leaves the live
 // heap so little room that the GC runs all the time, and the program neither works nor is killed
 // (golang/go#58106). It saves evidence, says so, and does what was chosen.
 //
