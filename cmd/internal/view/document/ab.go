@@ -36,7 +36,7 @@ func abSection(f *result.AB) *Section {
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
 		s.Answers = append(s.Answers, Answer{Goal: upper(report.ABVerdict(f, g)), Text: report.ABGate(f, g) + ".",
-			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy || g.Verdict == result.VerdictUnknown})
+			Bad: g.Verdict == result.VerdictBeyond, Good: g.Verdict == result.VerdictWithin})
 	}
 	for i := range f.Result.Comparisons {
 		c := &f.Result.Comparisons[i]
@@ -106,7 +106,7 @@ func abAnswer(x *result.ABFigure, versus string) Answer {
 	if different {
 		a.Figure, _ = report.ABDifference(x)
 	}
-	a.Neutral, a.Bad = !different, different && !better
+	a.Good, a.Bad = different && better, different && !better
 	return a
 }
 

@@ -15,7 +15,7 @@ func TestABUnjudgedGate(t *testing.T) {
 	f := resulttest.AB()
 	f.Result.Gates = []result.ABGate{{Bound: "oom_kills>+1", Key: "oom_kills", Arm: 1, Absolute: true, Verdict: result.VerdictUnknown}}
 	a := abSection(f).Answers[0]
-	if a.Goal != "Cannot be judged" || a.Text != "--fail-if 'oom_kills>+1': cannot be judged: not measured." || a.Bad || !a.Neutral {
+	if a.Goal != "Cannot be judged" || a.Text != "--fail-if 'oom_kills>+1': cannot be judged: not measured." || a.Bad || a.Good {
 		t.Errorf("%+v", a)
 	}
 }

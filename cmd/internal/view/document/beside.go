@@ -24,7 +24,7 @@ func beside(results []*result.Result, opts *compare.Options) *Section {
 		if r.Name == results[0].Name {
 			b.Title = formatf("Number %d, %s, against the first", i+2, r.Name)
 		}
-		a := Answer{Goal: b.Title, Main: len(results) == 2, Neutral: true}
+		a := Answer{Goal: b.Title, Main: len(results) == 2}
 		c, err := compared(results[0], r, opts)
 		if err != nil {
 			a.Text = "Not compared: " + err.Error() + "."
@@ -62,7 +62,7 @@ func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
 func NewComparison(c *compare.Comparison, results ...*result.Result) *Document {
 	s := &Section{Kicker: "folio compare", Heading: c.New + " against " + c.Old}
 	b := &Block{Title: "Figures", Key: true}
-	s.compared(c, Answer{Main: true, Neutral: true}, b)
+	s.compared(c, Answer{Main: true}, b)
 	s.Notes = append(s.Notes, c.Notes.Texts()...)
 	for _, t := range c.Tables {
 		b.Charts = append(b.Charts, bothBars(c, t))

@@ -50,9 +50,8 @@ type Answer struct {
 	Later  bool   // Steps are left out where only the answer is shown
 	Main   bool
 	Minor  bool // left out where only the answer is shown
-	// Neutral figures are neither good nor bad: nothing says which.
-	Neutral bool
-	Bad     bool // something failed
+	Good   bool // an improvement
+	Bad    bool // something failed, or got worse
 }
 
 // A Step is a sentence, with the exact command or code if there is one.

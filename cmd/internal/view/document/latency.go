@@ -25,9 +25,10 @@ func loadBlock(arms []report.Loaded) *Block {
 		row := []Cell{plain(a.Name), num(unit.Number(a.Load.Intended), float64(a.Load.Intended)),
 			num(report.FailedRequests(a.Load), float64(a.Load.Failed))}
 		for _, p := range report.LoadPercentiles {
-			c := plain(report.Percentile(a.Load, p.Of(a.Load)))
-			if v := p.Of(a.Load).Value; v != nil {
-				c = num(c.Text, *v)
+			of := p.Of(a.Load)
+			c := plain(report.Percentile(a.Load, p.Rank, of))
+			if report.NoPercentile(p.Rank, of.Value, a.Load.Intended) == "" {
+				c = num(c.Text, *of.Value)
 			}
 			row = append(row, c)
 		}

@@ -42,7 +42,7 @@ func loadSection(f *result.Load) *Section {
 		b.Words = append(b.Words, formatf("Generator: starts late by %s (median), %s (99th percentile), %s (maximum); %s later than %s.",
 			unit.Seconds(*l.P50), unit.Seconds(*l.P99), unit.Seconds(*l.Max), unit.Number(l.LateStarts), unit.Span(result.LateStart)))
 	}
-	s.Blocks = []*Block{percentiles(f.Latency, result.LoadIntervals{}), b}
+	s.Blocks = []*Block{percentiles(f.Latency, result.LoadIntervals{}, f.Intended), b}
 	if t := failures(f.Failures.Kinds(set, f.Errors)); t != nil {
 		s.Blocks = append(s.Blocks, &Block{Key: true, Tables: []*Table{t}})
 	}
@@ -51,7 +51,7 @@ func loadSection(f *result.Load) *Section {
 
 // loadsSection is several runs of one load together.
 func loadsSection(m *result.LoadMerged) *Section {
-	s := &Section{Kicker: "folio load", Heading: unit.Plural(m.Runs, "run") + " together"}
+	s := &Section{Kicker: "folio load", Heading: unit.Plural(m.Runs, "run") + ", pooled"}
 	if m.LateRuns > 0 {
 		s.About = append(s.About, unit.Plural(m.LateRuns, "run")+" left out: the generator was late")
 	}
@@ -59,7 +59,7 @@ func loadsSection(m *result.LoadMerged) *Section {
 		s.About = append(s.About, unit.Plural(m.PartialRuns, "run")+" left out: interrupted")
 	}
 	s.Answers = []Answer{{Main: true, Text: report.Counts(m.Counts) + "."}}
-	s.Blocks = []*Block{percentiles(m.Latency, m.Intervals)}
+	s.Blocks = []*Block{percentiles(m.Latency, m.Intervals, m.Intended)}
 	if t := failures(m.Failures.Kinds(nil, m.Errors)); t != nil {
 		s.Blocks = append(s.Blocks, &Block{Key: true, Tables: []*Table{t}})
 	}
@@ -94,20 +94,21 @@ func protocols(m map[string]int64) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), "")
 }
 
-// percentiles lists those of a load. One that falls among failed requests is "failed".
-func percentiles(l result.LoadLatency, in result.LoadIntervals) *Block {
+// percentiles lists those of a load.
+func percentiles(l result.LoadLatency, in result.LoadIntervals, requests int64) *Block {
 	t := &Table{Head: cols("percentile", "latency", "95% interval, by resampling runs")}
 	for _, x := range []struct {
 		name     string
+		rank     float64
 		v        *float64
 		interval *result.LoadInterval
-	}{{"p50", l.P50, in.P50}, {"p90", l.P90, in.P90}, {"p99", l.P99, in.P99}, {"p99.9", l.P999, in.P999}, {"max", l.Max, nil}} {
-		cells := []Cell{plain(x.name), plain("failed"), plain("")}
-		if x.v != nil {
+	}{{"p50", 0.5, l.P50, in.P50}, {"p90", 0.9, l.P90, in.P90}, {"p99", 0.99, l.P99, in.P99}, {"p99.9", 0.999, l.P999, in.P999}, {"max", 0, l.Max, nil}} {
+		cells := []Cell{plain(x.name), plain(report.NoPercentile(x.rank, x.v, requests)), plain("")}
+		if cells[1].Text == "" {
 			cells[1] = num(unit.Seconds(*x.v), *x.v)
-		}
-		if i := x.interval; i != nil {
-			cells[2] = plain(formatf("%s to %s", unit.Seconds(i.Lo), unit.Seconds(i.Hi)))
+			if i := x.interval; i != nil {
+				cells[2] = plain(formatf("%s to %s", unit.Seconds(i.Lo), unit.Seconds(i.Hi)))
+			}
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
 	}

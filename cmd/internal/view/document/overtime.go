@@ -146,7 +146,7 @@ func growthAnswer(p *result.Process) *Answer {
 	if o == nil || o.Growth == nil || len(o.Seconds) == 0 {
 		return nil
 	}
-	a := &Answer{Main: true, Neutral: true, Figure: report.GrowthText(o.Growth), Sure: formatf("%s in %s.",
+	a := &Answer{Main: true, Figure: report.GrowthText(o.Growth), Sure: formatf("%s in %s.",
 		unit.Plural(len(o.Seconds), "reading"), unit.ElapsedSeconds(o.Seconds[len(o.Seconds)-1]))}
 	words := report.GrowthWords(p)
 	a.Text = upper(words[0]) + "."

@@ -96,7 +96,7 @@ func kicker(f *result.File) string {
 
 // advice is the one figure of the run and what was found, the largest gain first.
 func advice(found *result.Analysis, figures string, runs int) []Answer {
-	a := Answer{Main: true, Neutral: true, Sure: figures + "."}
+	a := Answer{Main: true, Sure: figures + "."}
 	if runs == 1 {
 		a.Sure = figures + " (one run)."
 	}
@@ -192,7 +192,7 @@ func nextStep(f result.NextStep) Answer {
 // figures lists every figure of a summary. Of a trace that was seen in part its figures are
 // lower bounds.
 func figures(sum *result.Summary, partial bool) *Table {
-	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: of all runs together", Head: cols("figure", "median", "interval", "runs")}
+	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: pooled over all runs", Head: cols("figure", "median", "interval", "runs")}
 	add := func(label string, format func(float64) string, i result.Interval) {
 		between := ""
 		if i.Lo != nil && i.Hi != nil {

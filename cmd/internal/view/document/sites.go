@@ -76,7 +76,7 @@ func (s *Section) heap(h *result.HeapSites) {
 	if h.Rate > 1 {
 		sampled = "estimated from a sample for every " + unit.Size(h.Rate)
 	}
-	s.Answers = append(s.Answers, Answer{Figure: unit.Size(h.InUseBytes), Neutral: true,
+	s.Answers = append(s.Answers, Answer{Figure: unit.Size(h.InUseBytes),
 		Text: formatf("in %s objects in use after the last GC cycle; %s in %s allocated since the start (%s).",
 			unit.Count(float64(h.InUseObjects)), unit.Size(h.AllocBytes), unit.Count(float64(h.AllocObjects)), sampled)})
 	t := &Table{Caption: "Lines that allocate" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "in use", Num: true}, {Label: "objects", Num: true},
@@ -97,7 +97,7 @@ func count(n int64) Cell { return num(unit.Count(float64(n)), float64(n)) }
 
 // growth lists the lines whose objects in use have become more between two profiles.
 func (s *Section) growth(g *result.HeapGrowth) {
-	a := Answer{Figure: signed(g.After.InUseBytes - g.Before.InUseBytes), Neutral: true,
+	a := Answer{Figure: signed(g.After.InUseBytes - g.Before.InUseBytes),
 		Text: formatf("of heap in use: %s before, %s after.", unit.Size(g.Before.InUseBytes), unit.Size(g.After.InUseBytes))}
 	if g.Other {
 		a.Sure = "The second profile has allocated less than the first: it is of another process, or of an earlier time."
@@ -135,7 +135,7 @@ func signed(n int64) string {
 
 // goroutines lists them by where they were created and where they wait.
 func (s *Section) goroutines(g *result.GoroutineSites) {
-	a := Answer{Neutral: true, Text: formatf("%s, %d of them of the runtime itself", unit.Plural(g.Total, "goroutine"), g.Runtime)}
+	a := Answer{Text: formatf("%s, %d of them of the runtime itself", unit.Plural(g.Total, "goroutine"), g.Runtime)}
 	if g.Leaked != nil {
 		a.Text += formatf(", %d leaked (as of the program's last profile goroutineleak)", *g.Leaked)
 	}
@@ -241,7 +241,7 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 	b.Tables = []*Table{t}
 	s.Blocks = append(s.Blocks, b)
 	if text := waitingText(l.Waiting); text != "" {
-		s.Answers = append(s.Answers, Answer{Neutral: true, Text: text})
+		s.Answers = append(s.Answers, Answer{Text: text})
 	}
 	for _, x := range l.Blocked {
 		s.Answers = append(s.Answers, Answer{Bad: true, Text: formatf("A %s has been waiting for about %s [%s]: the %ss queued behind it do not run, and what they would free stays.",

@@ -182,7 +182,7 @@ func largestAnswer(w *result.Waterfall) *Answer {
 	if most == nil {
 		return nil
 	}
-	a := &Answer{Main: true, Neutral: true, Figure: unit.Size(most.Bytes), Steps: []Step{{most.Do, cmp.Or(most.Code, most.Subject)}}}
+	a := &Answer{Main: true, Figure: unit.Size(most.Bytes), Steps: []Step{{most.Do, cmp.Or(most.Code, most.Subject)}}}
 	a.Text = formatf("of %s RSS (%s): %s.", unit.Size(w.RSS), unit.Percent(float64(most.Bytes)/float64(max(w.RSS, 1))), lower(most.Title))
 	if !most.InUse {
 		a.Text = "at most " + a.Text

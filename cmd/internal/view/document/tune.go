@@ -160,7 +160,7 @@ func (t *tuned) answers() []Answer {
 	ways := "" // those that were said
 	var out []Answer
 	for i, s := range said {
-		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
+		a := Answer{Main: i == 0, Good: s.Figure != "", Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
 			Line: s.Line, Detail: strings.Join(append(slices.Clone(s.Notes), s.More...), " "), Brief: strings.Join(s.Notes, " ")}
 		if s.Cost != "" {
 			a.Sure += "; " + s.Cost

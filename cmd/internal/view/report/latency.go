@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
@@ -68,21 +69,32 @@ func LoadedAB(f *result.AB) (out []Loaded) {
 // LoadPercentiles are the columns of a table of loads.
 var LoadPercentiles = []struct {
 	Name string
+	Rank float64
 	Of   func(*result.LoadSummary) result.Percentile
 }{
-	{"p50", func(l *result.LoadSummary) result.Percentile { return l.P50 }},
-	{"p99", func(l *result.LoadSummary) result.Percentile { return l.P99 }},
-	{"p99.9", func(l *result.LoadSummary) result.Percentile { return l.P999 }},
+	{"p50", 0.5, func(l *result.LoadSummary) result.Percentile { return l.P50 }},
+	{"p99", 0.99, func(l *result.LoadSummary) result.Percentile { return l.P99 }},
+	{"p99.9", 0.999, func(l *result.LoadSummary) result.Percentile { return l.P999 }},
 }
 
-// Percentile prints a percentile with its interval; one that falls among failed requests is
-// "failed".
-func Percentile(l *result.LoadSummary, p result.Percentile) string {
+// NoPercentile says why there is none of a rank: too few requests for one to be beyond it,
+// or it falls among failed ones. "" where there is one.
+func NoPercentile(rank float64, value *float64, requests int64) string {
 	switch {
-	case l.Intended == 0:
+	case requests == 0:
 		return none
-	case p.Value == nil:
+	case math.Round(float64(requests)*(1-rank)*1000) < 1000:
+		return "too few requests"
+	case value == nil:
 		return "failed"
+	}
+	return ""
+}
+
+// Percentile prints a percentile of a rank with its interval.
+func Percentile(l *result.LoadSummary, rank float64, p result.Percentile) string {
+	if why := NoPercentile(rank, p.Value, l.Intended); why != "" {
+		return why
 	}
 	text := unit.Seconds(*p.Value)
 	if p.Lo != nil && p.Hi != nil {

@@ -46,7 +46,7 @@ func loadedFile(samples []*trial.Sample) *result.File {
 	return f
 }
 
-// The sheet of a server under folio's load has its latencies: of all runs together, those
+// The sheet of a server under folio's load has its latencies: pooled over all runs, those
 // in which the generator was late left out.
 func TestRunUnderLoad(t *testing.T) {
 	var six []*trial.Sample
