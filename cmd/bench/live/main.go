@@ -6,8 +6,10 @@
 //
 // The service runs under a load of a fixed rate, and then under one that wanders: its rate changes
 // every ten seconds, by a slow wave and by chance, between 40% and 160% of the fixed one. Services
-// are json (examples/jsonserver with a small heap) and those of cmd/bench/server. It is to be run
-// from the root of the repository.
+// are json (examples/jsonserver with a small heap), those of cmd/bench/server, and "folio tune
+// --attach" of any other command that serves -url. While a service runs, failed requests are counted, and
+// p99 by block: the highest with the settings from before, and with others. It is to be run from the root
+// of the repository.
 package main
 
 import (
@@ -18,13 +20,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -37,20 +40,24 @@ import (
 
 type bench struct {
 	service string
+	url     string
 	rate    float64
 	budget  time.Duration
 	block   time.Duration
 	only    string
 	keep    string
 
-	dir, folio, bin, addr string
-	args                  []string
-	load                  load.Options
+	dir, folio, ready string
+	command           []string
+	load              load.Options
+	mu                sync.Mutex
+	requests          []request
 }
 
 func main() {
 	var b bench
-	flag.StringVar(&b.service, "service", "json", "`name` of the service: json, api, cache or series")
+	flag.StringVar(&b.service, "service", "json", "`name` of the service: json, api, cache, rpc or series")
+	flag.StringVar(&b.url, "url", "", "that the command in the arguments serves, a `URL`")
 	flag.Float64Var(&b.rate, "rate", 600, "requests per second, `n`")
 	flag.DurationVar(&b.budget, "budget", 15*time.Minute, "of each search, a `duration`")
 	flag.DurationVar(&b.block, "block", 10*time.Second, "of a setting at a time, and of the load of a run of tune --rate, a `duration`")
@@ -77,7 +84,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	t := table.New(os.Stdout, "search", "answer", "change", "peak RSS", "blocks or runs", "took")
+	t := table.New(os.Stdout, "search", "answer", "change", "peak RSS", "blocks or runs", "took", "failed requests", "worst p99 before", "of others")
 	for _, row := range []struct {
 		name string
 		find func(ctx context.Context, file string) error
@@ -88,14 +95,15 @@ func (b *bench) run(ctx context.Context) (err error) {
 		{"--attach, wandering load", func(ctx context.Context, file string) error { return b.attach(ctx, file, wander()) }},
 		{"--rate", b.started},
 	} {
-		if !strings.Contains(row.name, b.only) {
+		if !strings.Contains(row.name, b.only) || b.url != "" && row.name == "--rate" {
 			continue
 		}
 		file := filepath.Join(cmp.Or(b.keep, b.dir), strings.ReplaceAll(row.name, " ", "-")+".json")
+		b.requests = nil
 		if err := row.find(ctx, file); err != nil {
 			return fmt.Errorf("%s: %w", row.name, err)
 		}
-		cells, err := answer(file)
+		cells, err := b.answer(file)
 		if err != nil {
 			return err
 		}
@@ -106,31 +114,39 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // build builds folio and the service, and says what is requested of it.
 func (b *bench) build(ctx context.Context) error {
-	b.folio, b.bin = filepath.Join(b.dir, "folio"), filepath.Join(b.dir, b.service)
+	b.folio = filepath.Join(b.dir, "folio")
 	if _, err := programs.Output(ctx, "", nil, "go", "build", "-o", b.folio, "./cmd/folio"); err != nil {
 		return err
+	}
+	b.load = load.Options{Rate: b.rate, Timeout: load.DefaultTimeout, MaxInFlight: load.DefaultMaxInFlight, Each: b.ended}
+	if b.url != "" {
+		b.command, b.ready, b.load.URLs = flag.Args(), b.url, []string{b.url}
+		return nil
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	b.addr = l.Addr().String()
+	addr, bin := l.Addr().String(), filepath.Join(b.dir, b.service)
 	l.Close()
-	b.load = load.Options{Rate: b.rate, Timeout: load.DefaultTimeout, MaxInFlight: load.DefaultMaxInFlight}
+	b.ready = "http://" + addr + "/healthz"
 	if b.service == "json" {
-		b.args = []string{"-records", "1000", "-addr", b.addr}
-		b.load.URLs = []string{"http://" + b.addr + "/item?id=7", "http://" + b.addr + "/search?q=a"}
-		_, err = programs.Output(ctx, "", nil, "go", "build", "-o", b.bin, "./examples/jsonserver")
+		b.command = []string{bin, "-records", "1000", "-addr", addr}
+		b.load.URLs = []string{"http://" + addr + "/item?id=7", "http://" + addr + "/search?q=a"}
+		_, err = programs.Output(ctx, "", nil, "go", "build", "-o", bin, "./examples/jsonserver")
 		return err
 	}
-	b.args = []string{"-listen", b.addr}
-	for path := range strings.SplitSeq(map[string]string{"api": "search search search orders", "cache": "get get get get set", "series": "append query"}[b.service], " ") {
-		b.load.URLs = append(b.load.URLs, "http://"+b.addr+"/"+path)
+	b.command = []string{bin, "-listen", addr}
+	if b.service == "rpc" {
+		b.ready, b.load.GRPC, b.load.URLs = "tcp:"+addr, "feed.Feed/Rank", []string{"http://" + addr}
 	}
-	if _, err := programs.Output(ctx, "", []string{"GOWORK=off"}, "go", "build", "-C", filepath.Join("cmd", "bench", "server", b.service), "-o", b.bin, "."); err != nil {
+	for path := range strings.FieldsSeq(map[string]string{"api": "search search search orders", "cache": "get get get get set", "series": "append query"}[b.service]) {
+		b.load.URLs = append(b.load.URLs, "http://"+addr+"/"+path)
+	}
+	if _, err := programs.Output(ctx, "", []string{"GOWORK=off"}, "go", "build", "-C", filepath.Join("cmd", "bench", "server", b.service), "-o", bin, "."); err != nil {
 		return err
 	}
-	b.load.Body, err = programs.Output(ctx, b.dir, plain, b.bin, "-body")
+	b.load.Body, err = programs.Output(ctx, b.dir, plain, bin, "-body")
 	return err
 }
 
@@ -142,16 +158,20 @@ var plain = []string{"FOLIO=off", "AUTOMEMLIMIT=off"}
 func (b *bench) attach(ctx context.Context, file string, part func(i int) float64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server := exec.CommandContext(ctx, b.bin, b.args...)
+	server := exec.CommandContext(ctx, b.command[0], b.command[1:]...)
 	server.Env = append(os.Environ(), plain...)
 	if err := server.Start(); err != nil {
 		return err
 	}
 	defer func() { cancel(); _ = server.Wait() }()
+	u, err := url.Parse(b.load.URLs[0])
+	if err != nil {
+		return err
+	}
 	for ready := false; !ready; {
-		r, err := http.Get("http://" + b.addr + "/healthz")
+		c, err := net.Dial("tcp", u.Host)
 		if ready = err == nil; ready {
-			r.Body.Close()
+			c.Close()
 		} else if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -169,7 +189,7 @@ func (b *bench) attach(ctx context.Context, file string, part func(i int) float6
 		}
 		close(loaded)
 	}()
-	_, err := programs.Output(ctx, "", nil, b.folio, "tune", "--attach", strconv.Itoa(server.Process.Pid), "--budget", b.budget.String(),
+	_, err = programs.Output(ctx, "", nil, b.folio, "tune", "--attach", strconv.Itoa(server.Process.Pid), "--budget", b.budget.String(),
 		"--block", b.block.String(), "--json", file)
 	cancel()
 	for failed := range loaded {
@@ -188,10 +208,13 @@ func wander() func(i int) float64 {
 
 // started searches the settings with a fresh service for every run.
 func (b *bench) started(ctx context.Context, file string) error {
-	args := []string{b.folio, "tune", "--ready", "http://" + b.addr + "/healthz", "--rate", fmt.Sprint(b.rate), "--metric", "cpu/request", "--thp", "system",
+	args := []string{b.folio, "tune", "--ready", b.ready, "--rate", fmt.Sprint(b.rate), "--metric", "cpu/request", "--thp", "system",
 		"--budget", b.budget.String(), "--load-duration", b.block.String(), "--json", file}
 	for _, u := range b.load.URLs {
 		args = append(args, "--target", u)
+	}
+	if b.load.GRPC != "" {
+		args = append(args, "--load-grpc", b.load.GRPC)
 	}
 	if b.load.Body != nil {
 		body := filepath.Join(b.dir, "body")
@@ -200,12 +223,12 @@ func (b *bench) started(ctx context.Context, file string) error {
 		}
 		args = append(args, "--load-body", body)
 	}
-	_, err := programs.Output(ctx, "", plain, append(append(args, "--", b.bin), b.args...)...)
+	_, err := programs.Output(ctx, "", plain, append(append(args, "--"), b.command...)...)
 	return err
 }
 
 // answer is what a search found, as cells of the table.
-func answer(file string) ([]string, error) {
+func (b *bench) answer(file string) ([]string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -230,5 +253,9 @@ func answer(file string) ([]string, error) {
 	if metric != "" {
 		metric = f.Metric.Name + " " + metric
 	}
-	return []string{rec.Arm + " (" + string(f.Answer.State) + ")", metric, change(rec.Memory), fmt.Sprint(r.Samples()), took}, nil
+	out := []string{rec.Arm + " (" + string(f.Answer.State) + ")", metric, change(rec.Memory), fmt.Sprint(r.Samples()), took}
+	if f.Live != nil {
+		out = append(out, b.latencies(f)...)
+	}
+	return out, nil
 }
