@@ -27,9 +27,8 @@ type Pool struct {
 
 const defaultKeepBytes = 1 << 20
 
-// Get returns an empty arena, with memory of one that was Put if there is any. The
-// arena is a new one: it costs the GC 128 bytes, and 64 for each type but two
-// that it is used for.
+// Get returns an empty arena, with memory of one that was Put if there is any. Each Get
+// allocates 128 bytes on the heap, and 64 for every value type beyond the second.
 func (p *Pool) Get() *Arena {
 	if debugging {
 		return &Arena{more: newMore(p.Options)}

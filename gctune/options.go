@@ -49,8 +49,9 @@ type Options struct {
 	// heap comes near it, 0.5 at most. Default: 0.25.
 	MaxCost float64
 
-	// Floor is how much the heap may grow between two GC cycles at least, in percent of the live
-	// heap. Near the memory limit, where less would be left, the limit is raised. Default: 10; at most the program's own GOGC.
+	// Floor is the least that the heap may grow between two GC cycles, in percent of the live
+	// heap. Near the memory limit, where less would be left, the limit is raised. Default: 10; at
+	// most the program's own GOGC.
 	Floor int
 
 	// Ceiling is the highest GOGC that is set, in percent: from the program's own GOGC to
@@ -63,14 +64,14 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms; 10 s at most.
 	MinCycle time.Duration
 
-	// SecondP says when GOMAXPROCS is 2 in a program that may run on one CPU only, leaves it
-	// idle for part of the time, and has a heap goal of 64 MiB or more. Not where GOMAXPROCS
-	// is set in the environment, or by the program to anything but 1. SecondPSweep is for
-	// while the heap is swept, so that requests do not wait for that. SecondPGC is also for while
-	// the GC marks, if the live heap is 32 MiB or more. Measure that: it made the 99th
-	// percentile of latency of one service shorter (0.83x) and that of another longer (1.45x).
-	// Default: never, because of code that makes an array of GOMAXPROCS parts as it starts,
-	// and indexes it by the number of its P: it panics when there is a second one.
+	// SecondP says when to set GOMAXPROCS to 2 in a program that is limited to one CPU, leaves
+	// it idle for part of the time, and has a heap goal of 64 MiB or more. It has no effect if
+	// GOMAXPROCS is set in the environment, or by the program to anything but 1. With
+	// SecondPSweep it is 2 while the heap is swept, so that requests do not wait for that; with
+	// SecondPGC also while the GC marks, if the live heap is 32 MiB or more. Measure the latter:
+	// it made the 99th percentile of latency of one service shorter (0.83x) and that of another
+	// longer (1.45x). Default: never, because code that makes an array of GOMAXPROCS parts as it
+	// starts, and indexes it by the number of its P, panics when there is a second P.
 	SecondP SecondP
 
 	// Throughput returns how much work the program has done so far, in any

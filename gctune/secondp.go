@@ -20,8 +20,8 @@ import (
 // else can run, requests wait until the heap is swept, or until sysmon looks at the network,
 // after 10 ms. While the GC marks, it does so in slices of up to 10 ms (a fractional worker,
 // which only sysmon preempts). With two Ps the kernel shares the CPU between threads, and one
-// that wakes up comes first. All the time that would cost too much: threads wake each other,
-// a fifth of the CPU time of a small request.
+// that wakes up comes first. A permanent second P would cost too much: threads that wake each
+// other take a fifth of the CPU time of a small request.
 type SecondP int
 
 const (

@@ -73,8 +73,9 @@
 //
 // # Systems
 //
-// Go 1.26 or newer. Collapse needs Linux 6.1. On other systems [Start] does nothing and
-// returns an error that wraps page.ErrNotSupported. It also fails if the user has disabled
+// Go 1.26 or newer. Collapse needs Linux 6.1; before that only a reserve works. Without one,
+// and on other systems, [Start] does nothing and returns an error that wraps
+// page.ErrNotSupported. It also fails if the user has disabled
 // huge pages: GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
 //
 // The guide for users, with the hazards:

@@ -13,7 +13,7 @@ import (
 func ExampleMap() {
 	m, err := page.Map(64<<20, &page.Options{Kind: page.THP, Populate: true, Name: "table"})
 	if errors.Is(err, page.ErrNotSupported) {
-		m, err = page.Map(64<<20, nil) // no huge pages on this system
+		m, err = page.Map(64<<20, nil) // a Linux without huge pages; on other systems this fails, too
 	}
 	if err != nil {
 		log.Fatal(err)

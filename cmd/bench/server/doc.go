@@ -62,7 +62,7 @@
 // of the service by the requests that succeeded. A run whose
 // generator was late is dropped and repeated, three times at most. A run that an OOM killer
 // ended counts as a kill; its latencies count for nothing. The share of GC in CPU time is by
-// sampling, of all runs together.
+// sampling, pooled over all runs.
 //
 // # Is it the GC?
 //

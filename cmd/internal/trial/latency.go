@@ -204,7 +204,7 @@ func Loads(samples []*Sample) (out []*load.Result) {
 	return out
 }
 
-// percentiles are the figures that are of the requests of all runs together.
+// percentiles are the figures that are of the requests pooled over all runs.
 var percentiles = map[string]string{"p50_seconds": metric.P50, "p99_seconds": metric.P99, "p999_seconds": metric.P999}
 
 // centerOfLoad returns a percentile of the requests of all samples that count.

@@ -11,7 +11,7 @@ import (
 type Analysis struct {
 	// GC says what the figures of the GC are; "" where none are known.
 	GC trial.GCState `json:"gc_counted,omitempty" redact:"keep"`
-	// Where is where the time of all runs together went; nil: not sampled, or too little.
+	// Where is where the time pooled over all runs went; nil: not sampled, or too little.
 	Profile *profile.Result `json:"profile"`
 	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is, and
 	// where too much time is in code without names.
@@ -27,7 +27,7 @@ type Analysis struct {
 	Nothing string `json:"nothing,omitempty" redact:"prose"`
 }
 
-// A Tax is the memory tax of all runs together, as a part of CPU time.
+// A Tax is the memory tax pooled over all runs, as a part of CPU time.
 type Tax struct {
 	Fraction float64 `json:"fraction"`
 	// Lo and Hi are its 95% interval by the number of samples (Wilson's): how runs
