@@ -171,19 +171,25 @@ func thousandths(fraction float64) int {
 	return int(math.Round(10 * percent))
 }
 
-// addUp rounds the shares of classes to thousandths that add up to a total. What rounding leaves
-// over goes to the smallest, which are the least likely to be part of the answer.
+// addUp rounds the shares of classes to thousandths that add up to a total, each up or down, by
+// largest remainder.
 func addUp(shares map[result.Class]float64, of []result.Class, total int) {
 	order := slices.Clone(of)
-	slices.SortStableFunc(order, func(a, b result.Class) int { return cmp.Compare(shares[a], shares[b]) })
+	over := func(c result.Class) float64 { return 1000*shares[c] - math.Floor(1000*shares[c]) }
+	slices.SortStableFunc(order, func(a, b result.Class) int { return cmp.Compare(over(b), over(a)) })
 	rounded := make(map[result.Class]int)
 	for _, c := range of {
-		rounded[c] = thousandths(shares[c])
+		rounded[c] = int(math.Floor(1000 * shares[c]))
 		total -= rounded[c]
 	}
 	for _, c := range order {
-		if step := cmp.Compare(total, 0); step > 0 || step < 0 && rounded[c] > 0 {
-			rounded[c], total = rounded[c]+step, total-step
+		if total > 0 {
+			rounded[c], total = rounded[c]+1, total-1
+		}
+	}
+	for _, c := range slices.Backward(order) { // rounding of the total itself
+		if total < 0 && rounded[c] > 0 {
+			rounded[c], total = rounded[c]-1, total+1
 		}
 	}
 	for _, c := range of {
@@ -197,7 +203,7 @@ func sitesTable(r *result.Profile) *Table {
 		return nil
 	}
 	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true, Bare: true,
-		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
+		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "share", Num: true}, {Label: "CPU time", Num: true}}}
 	for i, s := range r.Sites {
 		tb.Rows = append(tb.Rows, Row{Minor: i >= keySites, Cells: []Cell{code(s.Name()), code(s.Place()),
 			num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
