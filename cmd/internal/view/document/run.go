@@ -30,7 +30,7 @@ func runSection(f *result.File) *Section {
 	if found == nil {
 		found = &result.Analysis{Nothing: "The measurement ended before its result was analyzed."}
 	}
-	if text := report.Noise(found.Noise); text != "" {
+	if text := report.Noise(found.Noise, f.Metric); text != "" {
 		s.Verdict = text + "."
 	}
 	s.Answers = advice(found, mainFigures(f), len(samples))
@@ -121,7 +121,7 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 			a.Text += formatf(": GC %s, the rest %s", unit.Percent(*gc), unit.Percent(float64(max(thousandths(tax.Fraction)-thousandths(*gc), 0))/1000))
 		}
 		a.Text += "."
-		a.Sure = strings.TrimSuffix(a.Sure, ".") + formatf("; shares by %s.", unit.Plural(int(found.Profile.Samples), "sample"))
+		a.Sure = strings.TrimSuffix(a.Sure, ".") + formatf("; shares from %s.", unit.Plural(int(found.Profile.Samples), "sample"))
 	}
 	return append([]Answer{a}, recommendations(found)...)
 }

@@ -120,7 +120,7 @@ func TestAnswerFirst(t *testing.T) {
 		t.Error("the page does not say that the search is inconclusive")
 	}
 	f.Answer = &tune.Answer{State: tune.Inconclusive, Untried: 14, Missing: 100, Try: "--budget 7m"}
-	if text := string(pageOf(t, f)); !strings.Contains(text, "14 settings were not tried; needs about 1m40s more (--budget 7m)") ||
+	if text := string(pageOf(t, f)); !strings.Contains(text, "14 settings not tried; needs about 1m40s more (--budget 7m)") ||
 		strings.Contains(text, "Keep the default") {
 		t.Error("the page does not say that settings were not tried")
 	}

@@ -247,22 +247,20 @@ func conclusive(f *result.File) string {
 // openText says how far the answer is from being conclusive.
 func openText(f *result.File) string {
 	a := f.Answer
-	var what string
-	switch main := f.Recommendations[0]; {
-	case a.Rounds == 0 && a.Untried > 0: // those of the final are told apart
-		what = untried(a.Untried)
-		if main.Arm != f.Arms[0].Name {
-			what = "Inconclusive: " + what
-		}
-	case a.UpTo > 0 && main.Arm == f.Arms[0].Name:
-		what = fmt.Sprintf("One may be, by up to %s", unit.Percent(a.UpTo))
-	case a.UpTo > 0:
-		what = fmt.Sprintf("Inconclusive: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
-	default:
-		what = unit.Plural(finalRounds(f), "round") + " in the final cannot tell"
+	what := unit.Plural(finalRounds(f), "round") + " in the final cannot tell"
+	if a.UpTo > 0 && a.Rounds > 0 {
+		what = fmt.Sprintf("up to %s better is still possible", unit.Percent(a.UpTo))
 	}
-	if a.Rounds > 0 && a.Untried > 0 {
-		what += ", and " + untried(a.Untried)
+	switch missed := untried(a.Untried); {
+	case a.Untried > 0 && a.Rounds == 0: // those of the final are told apart
+		what = missed
+	case a.Untried > 0:
+		what += ", and " + missed
+	}
+	if f.Recommendations[0].Arm == f.Arms[0].Name {
+		what = strings.ToUpper(what[:1]) + what[1:]
+	} else {
+		what = "Better than the default, not known to be the best: " + what
 	}
 	long := f.ElapsedSeconds+a.Missing > result.MostAdvised.Seconds()
 	switch {
@@ -283,10 +281,7 @@ func openText(f *result.File) string {
 
 // untried says how many settings there was no room for.
 func untried(n int) string {
-	if n == 1 {
-		return "1 setting was not tried"
-	}
-	return unit.Plural(n, "setting") + " were not tried"
+	return unit.Plural(n, "setting") + " not tried"
 }
 
 // enoughRounds is from how many rounds on it is known how much they differ, and so how many an

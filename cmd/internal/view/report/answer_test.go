@@ -21,21 +21,21 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 	}{
 		{"default", tune.Answer{Untried: 14, Missing: 100, Try: "--budget 3m"},
 			"Inconclusive: no setting is known to be better than the default.",
-			"14 settings were not tried; needs about 1m40s more (--budget 3m)."},
+			"14 settings not tried; needs about 1m40s more (--budget 3m)."},
 		{"GOGC=400", tune.Answer{Untried: 1, Missing: 100, Try: "--budget 3m"}, "Set GOGC=400.",
-			"Inconclusive: 1 setting was not tried; needs about 1m40s more (--budget 3m)."},
+			"Better than the default, not known to be the best: 1 setting not tried; needs about 1m40s more (--budget 3m)."},
 		{"default", tune.Answer{Untried: 14, Rounds: 8, UpTo: 0.05, Missing: 100, Try: "--budget 3m"},
 			"Inconclusive: no setting is known to be better than the default.",
-			"One may be, by up to 5.0%, and 14 settings were not tried; needs about 1m40s more (--budget 3m)."},
+			"Up to 5.0% better is still possible, and 14 settings not tried; needs about 1m40s more (--budget 3m)."},
 		{"default", tune.Answer{Rounds: 1e4, Missing: 1e6, UpTo: 0.05}, "Inconclusive: no setting is known to be better than the default.",
-			"One may be, by up to 5.0%; the machine is too noisy to decide within an hour: stop what else runs on it."},
+			"Up to 5.0% better is still possible; the machine is too noisy to decide within an hour: stop what else runs on it."},
 		{"default", tune.Answer{Untried: 14, Rounds: 1e4, Missing: 1e6, UpTo: 0.05, Try: "--budget 3m"}, "Inconclusive: no setting is known to be better than the default.",
-			"One may be, by up to 5.0%, and 14 settings were not tried; the machine is too noisy to decide within an hour: stop what else runs on it. To try all settings, which alone decides nothing: --budget 3m."},
+			"Up to 5.0% better is still possible, and 14 settings not tried; the machine is too noisy to decide within an hour: stop what else runs on it. To try all settings, which alone decides nothing: --budget 3m."},
 		{"default", tune.Answer{Rounds: 40, Missing: 3000, UpTo: 0.05, Try: "--budget 1h", ByCPU: &tune.CPUChange{Arm: "GOGC=400",
 			Ratio: &tune.Estimate{N: 10, Ratio: 0.83, Lo: new(0.79), Hi: new(0.88), Different: true}}}, "Inconclusive: no setting is known to be better than the default.",
-			"One may be, by up to 5.0%; needs about 50m more (--budget 1h)."},
+			"Up to 5.0% better is still possible; needs about 50m more (--budget 1h)."},
 		{"default", tune.Answer{Untried: 14, Missing: 1e6}, "Inconclusive: no setting is known to be better than the default.",
-			"14 settings were not tried; a search of all takes more than an hour."},
+			"14 settings not tried; a search of all takes more than an hour."},
 	} {
 		tt.answer.State = tune.Inconclusive
 		f.Answer, f.Recommendations = &tt.answer, []result.Recommendation{{Goal: tune.Fastest, Arm: tt.arm}}

@@ -4,24 +4,28 @@ import (
 	"fmt"
 
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// Noise says how well runs can be compared; "" where that is not known.
-func Noise(n *result.Noise) string {
+// Noise says how well runs can be compared by a metric; "" where that is not known.
+func Noise(n *result.Noise, by *result.Target) string {
 	if n == nil {
 		return ""
 	}
-	runs := unit.Plural(n.Rounds, "run")
-	if n.Quiet() {
-		return fmt.Sprintf("Quiet: comparing %s of this program with as many of another detects most differences of %s and more", runs, atLeast(n.Detectable))
+	runs, label := unit.Plural(n.Rounds, "run"), by.Label()
+	if label == metric.Wall || label == metric.CPU {
+		label += " time"
 	}
-	text := fmt.Sprintf("Noisy: comparing %s of this program with as many of another misses most differences below %s", runs, atLeast(n.Detectable))
+	if n.Quiet() {
+		return fmt.Sprintf("Quiet: %s detect most differences of %s from %s on", runs, label, atLeast(n.Detectable))
+	}
+	text := fmt.Sprintf("Noisy: with %s, most differences of %s below %s go undetected", runs, label, atLeast(n.Detectable))
 	if n.Detectable > tooNoisy {
 		text = "Noisy: the runs vary too much to compare this program with another"
 	}
 	if n.Detectable > result.WantedDifference {
-		text += fmt.Sprintf("; to detect %s takes about %s of each", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "run"))
+		text += fmt.Sprintf("; detecting %s takes about %s", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "run"))
 	}
 	return text
 }
