@@ -197,7 +197,10 @@ func (v *verdict) main(ok func(*Arm) bool) (main *Arm, alike []*Arm) {
 	if slices.ContainsFunc(arms, func(a *Arm) bool { return v.won[a] }) {
 		main = arms[0] // told apart from one that is better than the default
 	}
-	return main, slices.DeleteFunc(arms, func(a *Arm) bool { return !v.near(a, main) })
+	return main, slices.DeleteFunc(arms, func(a *Arm) bool {
+		_, _, known := v.against(a, main).Interval(v.each())
+		return a != main && (!known || !v.near(a, main))
+	})
 }
 
 // leastWithinBand returns the arm with the least memory of those that are shown to

@@ -411,8 +411,12 @@ func (t *tuned) table() *Table {
 	if len(t.arms) == 0 || t.arms[0].Final == nil {
 		return t.measured()
 	}
+	against := "recommended setting"
+	if r := t.file.Recommendations; len(r) > 0 && r[0].Arm == t.arms[0].Name {
+		against = "default"
+	}
 	tb := &Table{
-		Caption: formatf("Ranked by %s, adjusted for drift; intervals hold together at 95%%; = not different from the recommended setting, ? too few runs to tell", t.of.label()),
+		Caption: formatf("Ranked by %s, adjusted for drift; simultaneous 95%% intervals; = not different from the %s, ? too few runs to tell", t.of.label(), against),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
 			Column{Label: "peak RSS", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
 	}
