@@ -203,7 +203,7 @@ func TestTuneInterruptedInRoundOne(t *testing.T) {
 	c.signal(unix.SIGINT)
 	c.end(130)
 	out := c.stdout.String()
-	if !strings.Contains(out, "\n\nNothing was compared: interrupted in round 1 of the race, after ") ||
+	if !strings.Contains(out, "\n\nNothing was compared: interrupted in round 1 of the race.\n") ||
 		!strings.Contains(out, "\n  setting ") || strings.Contains(out, "vs default") {
 		t.Errorf("standard output: %s", out)
 	}

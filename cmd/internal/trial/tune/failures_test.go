@@ -37,7 +37,7 @@ func TestGoesOnAfterFailures(t *testing.T) {
 		t.Errorf("%s has %d runs in the final", a.Name, len(r.FinalSamples(a)))
 	}
 	_, r = search(fail("25", "50"), budget, "25", "50")
-	if r.Answer.State != TooLittle || r.Ended != "no setting is left to compare with the default: 2 failed or broke a limit (the last, GOGC=50: exit status 2)" {
+	if r.Answer.State != TooLittle || r.Ended != "no setting is left to compare with the default: 2 failed or broke a limit, for example GOGC=50: exit status 2" {
 		t.Errorf("%s: %+v", r.Ended, r.Answer)
 	}
 	_, r = search(fail("25"), budget, "25")

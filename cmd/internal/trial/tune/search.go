@@ -407,6 +407,9 @@ func (s *search) finish(ctx context.Context, err *error) {
 	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
 	case !compared && *err == nil && !r.Interrupted:
 		r.Ended = "no setting is left to compare with the default" + r.whyNone()
+		if over := r.unlimited(); over != nil {
+			r.Ended = over.Error()
+		}
 		if r.Inert == "" && alive(s.def()) && slices.ContainsFunc(r.Arms, func(a *Arm) bool { return a.Status == Same }) {
 			r.Inert = "every setting that the program ran under does what the default does"
 		}
@@ -448,7 +451,7 @@ func (r *Result) whyNone() string {
 	case n == 1:
 		return ": " + why
 	}
-	return fmt.Sprintf(": %d failed or broke a limit (the last, %s)", n, why)
+	return fmt.Sprintf(": %d failed or broke a limit, for example %s", n, why)
 }
 
 // sayUntried notes how many settings the budget had no room for.

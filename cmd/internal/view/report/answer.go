@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func Ended(f *result.File) string {
 func Answers(f *result.File) (answers []Said, sure string) {
 	a := f.Answer
 	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
-		return []Said{{Set: "Nothing was compared: " + tooLittle(f) + "."}}, ""
+		return []Said{{Set: "Nothing was compared: " + cmp.Or(f.Ended, "too little was measured") + "."}}, ""
 	}
 	for i, rec := range f.Recommendations {
 		s := saidOf(f, rec)
@@ -91,17 +92,6 @@ func ofThisInput(f *result.File, s result.Setting) []string {
 		what = "load"
 	}
 	return []string{fmt.Sprintf("GOMEMLIMIT=%s fits this %s: with a larger live heap the GC takes up to half of the CPU time.", unit.Exact(*s.MemLimit), what)}
-}
-
-func tooLittle(f *result.File) string {
-	if f.Ended == "" {
-		return "too little was measured"
-	}
-	n := 0
-	for _, a := range f.Arms {
-		n += len(a.Samples)
-	}
-	return fmt.Sprintf("%s, after %s", f.Ended, unit.Plural(n, "run"))
 }
 
 // goalText names a goal in the middle of a sentence.
