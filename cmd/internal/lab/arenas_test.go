@@ -101,7 +101,7 @@ func TestArenasMeaning(t *testing.T) {
 		}},
 		{"one round", 1, map[string]map[string]float64{
 			"new": {"wall_seconds": 2, "cpu_seconds": 2}, "folio": {"wall_seconds": 1, "cpu_seconds": 1},
-		}, []string{"Inconclusive: 1 run an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."}},
+		}, []string{"Inconclusive: 1 run per arm. Conclusions take 3, differences between two arms 4 (--rounds)."}},
 		{"three rounds", 3, map[string]map[string]float64{
 			"new": {"wall_seconds": 2, "cpu_seconds": 2}, "folio": {"wall_seconds": 1, "cpu_seconds": 1},
 		}, []string{"Binary trees: Folio's arenas take 1.001s, new 2.002s.",

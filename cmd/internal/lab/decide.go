@@ -22,7 +22,7 @@ func (o *Outcome) Conclusions() []string {
 		if n == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).",
+		return []string{fmt.Sprintf("Inconclusive: %s per arm. Conclusions take %d, differences between two arms 4 (--rounds).",
 			unit.Plural(n, "run"), fewestRuns)}
 	}
 	said := *o

@@ -79,8 +79,8 @@ func TestSentencesNeedRuns(t *testing.T) {
 	rows := map[uint64][2]float64{1: {115, 100}, 1024: {4500, 100}}
 	for runs, want := range map[int][]string{
 		0: nil,
-		1: {"Inconclusive: 1 run an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."},
-		2: {"Inconclusive: 2 runs an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."},
+		1: {"Inconclusive: 1 run per arm. Conclusions take 3, differences between two arms 4 (--rounds)."},
+		2: {"Inconclusive: 2 runs per arm. Conclusions take 3, differences between two arms 4 (--rounds)."},
 		3: {"Undecided by 3 runs an arm: thp against base (45x); thp against base, independent read (1.00x)."},
 		4: {"Random reads of 1GiB with transparent huge pages: 45x as fast when each waits for the one before.",
 			"In latency, huge pages gain 10% or more at every size.",

@@ -133,7 +133,7 @@ func TestIndexMeaning(t *testing.T) {
 			"Patched, but turned off, it takes 100.0% of stock's time and has 101.0% of its page faults: no difference that these rounds show (p=1.000).",
 		}},
 		{"two rounds", 2, map[string]map[string]float64{"stock": row(10, 100, 400, 0.25, 0.5)}, []string{
-			"Inconclusive: 2 runs an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds).",
+			"Inconclusive: 2 runs per arm. Conclusions take 3, differences between two arms 4 (--rounds).",
 		}},
 		{"three rounds, huge pages for all", 3, map[string]map[string]float64{
 			"stock": row(10, 100, 400, 0.25, 0.5), "hugepages-off": row(11, 100, 400, 0.25, 0),

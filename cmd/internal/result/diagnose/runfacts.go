@@ -224,12 +224,9 @@ func (s *RunFacts) gc() []string {
 		parts = append(parts, "cycles unknown")
 	}
 	out := []string{"GC: " + strings.Join(parts, "; ") + "."}
-	if trace, ok := s.runtimeShare(); ok && !sampled && *s.Cycles > 0 {
-		text := fmt.Sprintf("GC CPU by the runtime: %s, an estimate of %s of CPU time", unit.Seconds(*s.RuntimeCPU), unit.Percent(trace))
-		if trace >= 1 {
-			text = fmt.Sprintf("GC CPU by the runtime: %s, more than all CPU time: of no use here", unit.Seconds(*s.RuntimeCPU))
-		}
-		text += ". It" + runtimeCounts
+	// More than all CPU time: workers waited for a CPU, and the figure says nothing.
+	if trace, ok := s.runtimeShare(); ok && trace < 1 && !sampled && *s.Cycles > 0 {
+		text := fmt.Sprintf("GC CPU by the runtime: %s, an estimate of %s of CPU time. It%s", unit.Seconds(*s.RuntimeCPU), unit.Percent(trace), runtimeCounts)
 		if s.Profile == nil { // else samples were of no use
 			text += "; sampling (--sample-rate) measures the GC share"
 		}

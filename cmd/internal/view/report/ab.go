@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/perf/benchunit"
 
@@ -177,8 +178,12 @@ func ABEnd(f *result.AB) string {
 	}
 	switch {
 	case r.Detectable == nil:
-		if abTooFew(r) {
-			text += ". Too few rounds to say what could have been seen"
+		if !abTooFew(r) {
+			break
+		}
+		text += fmt.Sprintf(". Intervals take %d rounds or more", enoughRounds)
+		if n := r.Rounds; r.Ended == result.EndedBudget && n > 0 && n < enoughRounds {
+			text += " (--budget " + unit.About(time.Duration(2*enoughRounds/float64(n)*f.ElapsedSeconds*float64(time.Second))) + ")"
 		}
 	case *r.Detectable == 0:
 		text += ". The runs had no noise: any difference would have been found"

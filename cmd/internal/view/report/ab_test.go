@@ -76,7 +76,12 @@ func TestABEnd(t *testing.T) {
 		}
 	}
 	figures[0].DifferenceLo = nil
-	if got := ABEnd(of(nil, result.EndedMaxRounds)); !strings.HasSuffix(got, ". Too few rounds to say what could have been seen") {
+	few := of(nil, result.EndedBudget)
+	few.Result.Rounds = 2
+	if got, want := ABEnd(few), "2 rounds in 2.000s; --budget is spent. Intervals take 6 rounds or more (--budget 20s)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := ABEnd(of(nil, result.EndedMaxRounds)); !strings.HasSuffix(got, ". Intervals take 6 rounds or more") {
 		t.Error(got)
 	}
 }
