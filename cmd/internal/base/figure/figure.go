@@ -75,12 +75,12 @@ func (f Figure) Format(v float64) string { return f.Kind.Format(v) }
 // All are the figures in the order of the samples in JSON.
 var All = []Figure{
 	{Key: "wall_seconds", Unit: "sec/op", Kind: Seconds, Label: "wall time", Short: "wall", Main: true},
-	{Key: "user_seconds", Unit: "user-sec/op", Kind: Seconds, Label: "user time", Short: "user"},
-	{Key: "sys_seconds", Unit: "sys-sec/op", Kind: Seconds, Label: "system time", Short: "system"},
-	{Key: "cpu_seconds", Unit: "cpu-sec/op", Kind: Seconds, Label: "CPU time", Short: "cpu", Main: true},
+	{Key: "user_seconds", Unit: "user-sec/op", Kind: Seconds, Label: "user time", Short: "user CPU"},
+	{Key: "sys_seconds", Unit: "sys-sec/op", Kind: Seconds, Label: "system time", Short: "system CPU"},
+	{Key: "cpu_seconds", Unit: "cpu-sec/op", Kind: Seconds, Label: "CPU time", Short: "CPU", Main: true},
 	{Key: "peak_rss_bytes", Unit: "peak-RSS-bytes", Kind: Bytes, Label: "peak RSS, largest process", Short: "peak RSS"},
 	{Key: "peak_tree_rss_bytes", Unit: "peak-tree-RSS-bytes", Kind: Bytes, Label: "peak RSS, all processes", Short: "peak RSS", Main: true},
-	{Key: "minor_faults", Unit: "minor-faults/op", Kind: Count, Label: "minor page faults", Short: "faults", Main: true},
+	{Key: "minor_faults", Unit: "minor-faults/op", Kind: Count, Label: "page faults", Short: "page faults", Main: true},
 	{Key: "major_faults", Unit: "major-faults/op", Kind: Count, Label: "major page faults", Short: "major faults"},
 	{Key: "gc_cycles", Unit: "gc-cycles/op", Kind: Count, Label: "GC cycles", Short: "GC cycles", OfGC: true},
 	{Key: "gc_pause_seconds", Unit: "gc-pause-sec/op", Kind: Seconds, Label: "stop-the-world, total", Short: "stop-the-world", OfGC: true},

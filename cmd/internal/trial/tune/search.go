@@ -458,7 +458,7 @@ func (r *Result) whyNone() string {
 func (s *search) sayUntried() {
 	if n := s.missed(); n > 0 {
 		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", n,
-			len(s.space.coarse()), s.perTrial(nil).Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
+			len(s.space.coarse()), s.perTrial(nil).Round(10*time.Millisecond), unit.Elapsed(s.opts.Budget)))
 	}
 }
 

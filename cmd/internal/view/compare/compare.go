@@ -48,6 +48,25 @@ type Table struct {
 	Mean float64
 }
 
+// Label names what is compared.
+func (t *Table) Label() string { return label(t.Unit) }
+
+// label names a unit of the Go benchmark format: as the figure of a run that it is of. The time of
+// an operation may be that of a run or of a Go benchmark.
+func label(name string) string {
+	if name == "sec/op" {
+		return "time"
+	}
+	f, ok := figure.OfUnit(name)
+	switch {
+	case !ok || f.Unit != name:
+		return name
+	case f.Key == "peak_rss_bytes": // beside that of all processes
+		return f.Label
+	}
+	return f.Short
+}
+
 // A Row is the comparison of what both have.
 type Row struct {
 	Name     string
@@ -215,22 +234,22 @@ func oneSided(rows []key, lacks func(key) bool, single, all bool) (out []string)
 	var labels []string
 	both, units := make(map[string]bool), make(map[string][]string)
 	for _, k := range rows {
-		label := k.label(single)
+		of := k.label(single)
 		if !lacks(k) {
-			both[label] = true
+			both[of] = true
 			continue
 		}
-		labels = appendOnce(labels, label)
+		labels = appendOnce(labels, of)
 		if all || !isMinor(k.unit) {
-			units[label] = append(units[label], k.unit)
+			units[of] = append(units[of], label(k.unit))
 		}
 	}
-	for _, label := range labels {
+	for _, of := range labels {
 		switch {
-		case !both[label]:
-			out = append(out, label)
-		case len(units[label]) > 0:
-			out = append(out, label+": "+strings.Join(units[label], ", "))
+		case !both[of]:
+			out = append(out, of)
+		case len(units[of]) > 0:
+			out = append(out, of+": "+strings.Join(units[of], ", "))
 		}
 	}
 	return out

@@ -28,7 +28,7 @@ func TestOneSidedByUnit(t *testing.T) {
 	if want := []string{"Gone"}; !slices.Equal(c.OnlyOld, want) {
 		t.Errorf("only in old: %q, want %q", c.OnlyOld, want)
 	}
-	if want := []string{"A: tail-sec/op, gc-cpu-sec/op", "New"}; !slices.Equal(c.OnlyNew, want) {
+	if want := []string{"A: tail-sec/op, GC CPU", "New"}; !slices.Equal(c.OnlyNew, want) {
 		t.Errorf("only in new: %q, want %q", c.OnlyNew, want)
 	}
 }

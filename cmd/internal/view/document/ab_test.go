@@ -75,7 +75,7 @@ func TestABPicture(t *testing.T) {
 	if rows := one(runtime, sampled).Tables[0].Rows; len(rows) != 1 || rows[0].Cells[0].Text != "GC CPU" {
 		t.Errorf("%+v", rows)
 	}
-	if rows := one(runtime).Tables[0].Rows; len(rows) != 1 || rows[0].Cells[0].Text != "GC CPU by the runtime" {
+	if rows := one(runtime).Tables[0].Rows; len(rows) != 1 || rows[0].Cells[0].Text != "GC (runtime)" {
 		t.Errorf("%+v", rows)
 	}
 	if b := one(few); len(b.Charts) != 0 || len(b.Tables) != 1 {

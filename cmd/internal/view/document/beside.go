@@ -81,8 +81,8 @@ func leftOut(c *compare.Comparison) string {
 // bothBars draws the medians of both sides, with their intervals.
 func bothBars(c *compare.Comparison, t compare.Table) *Chart {
 	format := compare.Format(t.Unit)
-	ch := &Chart{Kind: Bars, Title: t.Unit, Caption: upper(better(t)) + ". " + compare.NotInterleaved,
-		X: Axis{Label: t.Unit, Format: unitFormat(t.Unit)}}
+	ch := &Chart{Kind: Bars, Title: t.Label(), Caption: upper(better(t)) + ". " + compare.NotInterleaved,
+		X: Axis{Label: t.Label(), Format: unitFormat(t.Unit)}}
 	sides := []Series{{Name: c.Old, Color: 1}, {Name: c.New, Color: 2, Shape: 1}}
 	if c.Old == c.New {
 		sides[0].Name, sides[1].Name = "first", "second"
@@ -175,10 +175,10 @@ func summary(c *compare.Comparison, a *Answer) {
 	}
 	// The difference stands in the sentence, never alone: large, it would read as a win.
 	format := compare.Format(t.Unit)
-	values := formatf("%s, %s: from %s to %s", r.Name, t.Unit, format(r.Old.Median), format(r.New.Median))
+	values := formatf("%s, %s: from %s to %s", r.Name, t.Label(), format(r.Old.Median), format(r.New.Median))
 	delta := r.Delta()
 	if r.Unknown() {
-		a.Text, a.Sure = values+".", formatf("%s. %s", upper(r.Why()), compare.NotInterleaved)
+		a.Text, a.Sure = values+".", formatf("%s; --count 10 would. %s", upper(r.Why()), compare.NotInterleaved)
 		return
 	}
 	if r.Once {
@@ -200,9 +200,9 @@ func summary(c *compare.Comparison, a *Answer) {
 			}
 		}
 	}
-	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Plural(differ+same, "figure"), differ)
+	a.Text = formatf("%s. %d of %s differ measurably.", values, differ, unit.Plural(differ+same, "common figure"))
 	a.Sure = compare.NotInterleaved + formatf(" p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance. "+
-		"Which is better, folio ab tells: it interleaves both.", r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
+		"To know which is better, run folio ab, which interleaves both.", r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.
@@ -210,7 +210,7 @@ func tables(c *compare.Comparison) []*Table {
 	var out []*Table
 	for _, t := range c.Tables {
 		format := compare.Format(t.Unit)
-		tb := &Table{Caption: t.Unit + ", " + better(t), Sort: true,
+		tb := &Table{Caption: t.Label() + ", " + better(t), Sort: true,
 			Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "p", Num: true},
 				Column{Label: "runs", Num: true})}
 		drop(tb.Head, "runs", "p", "interval")
@@ -228,7 +228,7 @@ func tables(c *compare.Comparison) []*Table {
 			}
 			name := r.Name
 			if c.Flat() {
-				name = t.Unit
+				name = t.Label()
 			}
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{
 				code(name), num(format(r.Old.Median), r.Old.Median), plain(r.Old.SpreadText()),

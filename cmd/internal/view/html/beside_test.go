@@ -39,7 +39,7 @@ func TestBesideIsNeutral(t *testing.T) {
 		}
 	}
 	section, _, _ := strings.Cut(text[answer:], "</article>")
-	for _, want := range []string{`<div class="answer main">`, "<p class=\"text\"><bdi>Prog default, cpu-sec/op: from ", "(-66.7%)", `"t":"file0.json: default"`,
+	for _, want := range []string{`<div class="answer main">`, "<p class=\"text\"><bdi>Prog default, CPU: from ", "(-66.7%)", `"t":"file0.json: default"`,
 		`"t":"file1.json: default"`, `"t":"file1.json: recommended"`} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the comparison has no %q", want)
@@ -112,7 +112,7 @@ func TestBenchmarksPage(t *testing.T) {
 		t.Errorf("what differs is at %d, the answer at %d", first, answer)
 	}
 	for _, want := range []string{"<h1><bdi>new.txt against old.txt</bdi></h1>", "Not interleaved: a difference may be the machine&#39;s. ", "(-50.0%)",
-		"sec/op, less is better", "-50.0%</bdi></td>", "± 4%"} {
+		"time, less is better", "-50.0%</bdi></td>", "± 4%"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -17,11 +17,8 @@ import (
 
 // ABLabel names a figure of folio ab.
 func ABLabel(key string) string {
-	if label, ok := abLabels[key]; ok {
-		return label
-	}
 	if i := slices.IndexFunc(figure.All, func(f figure.Figure) bool { return f.Key == key }); i >= 0 {
-		return figure.All[i].Label
+		return figure.All[i].Short
 	}
 	return key
 }
@@ -30,20 +27,10 @@ func ABLabel(key string) string {
 // more memory together than the largest has, peak RSS says of which it is.
 func ABLabelIn(c *result.ABComparison, key string) string {
 	const largest, all = "peak_rss_bytes", "peak_tree_rss_bytes"
-	if key == largest && slices.ContainsFunc(c.Figures, func(f result.ABFigure) bool { return f.Key == all }) {
-		return ABLabel(key) + ", largest process"
+	if (key == largest || key == all) && slices.ContainsFunc(c.Figures, func(f result.ABFigure) bool { return f.Key == all }) {
+		return figure.ByKey(key).Label
 	}
 	return ABLabel(key)
-}
-
-var abLabels = map[string]string{
-	"wall_seconds": "wall", "user_seconds": "user CPU", "sys_seconds": "system CPU", "cpu_seconds": "CPU",
-	"peak_rss_bytes": "peak RSS", "peak_tree_rss_bytes": "peak RSS, all processes",
-	"minor_faults": "page faults", "major_faults": "major faults", "gc_cycles": "GC cycles",
-	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause",
-	"gc_cpu_seconds": "GC CPU", "gc_cpu_fraction": "GC share", "memory_tax_fraction": "memory tax",
-	"p50_seconds": "p50", "p99_seconds": "p99", "p999_seconds": "p99.9", "cpu_per_request_seconds": "CPU per request",
-	"heap_peak_bytes": "peak heap", "huge_peak_bytes": "peak on huge pages",
 }
 
 // ABValue prints a value of a figure.
