@@ -178,7 +178,11 @@ func summary(c *compare.Comparison, a *Answer) {
 	values := formatf("%s, %s: from %s to %s", r.Name, t.Label(), format(r.Old.Median), format(r.New.Median))
 	delta := r.Delta()
 	if r.Unknown() {
-		a.Text, a.Sure = values+".", formatf("%s; --count 10 would. %s", upper(r.Why()), compare.NotInterleaved)
+		more := " (--count 10)"
+		if r.Partial {
+			more = ""
+		}
+		a.Text, a.Sure = values+".", formatf("%s%s. %s", upper(r.Why()), more, compare.NotInterleaved)
 		return
 	}
 	if r.Once {
