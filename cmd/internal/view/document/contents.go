@@ -12,8 +12,6 @@ type Fold struct {
 	Words  []string
 	Charts []*Chart
 	Tables []*Table
-	// Rest says that the fold before has the sum of this one.
-	Rest bool
 }
 
 // manyBlocks is how many a section has that lists them.
@@ -63,17 +61,9 @@ func (s *Section) Says() string {
 }
 
 // AllTables are those of a block, folded away or not.
-func (b *Block) AllTables() []*Table { return b.tables(func(*Fold) bool { return true }) }
-
-// ShortTables are those of a block without what they have the sum of.
-func (b *Block) ShortTables() []*Table { return b.tables(func(f *Fold) bool { return !f.Rest }) }
-
-func (b *Block) tables(of func(*Fold) bool) []*Table {
+func (b *Block) AllTables() []*Table {
 	out := slices.Clone(b.Tables)
 	for _, f := range b.Folds {
-		if !of(f) {
-			continue
-		}
 		out = append(out, f.Tables...)
 	}
 	return out

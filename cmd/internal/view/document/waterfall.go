@@ -47,7 +47,7 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 		c.Series = []Series{in}
 		b.Charts = []*Chart{c}
 	}
-	b.Folds = classFolds(w.Classes)
+	b.Folds = classFold(w.Classes)
 	return b
 }
 
@@ -96,37 +96,31 @@ func adviceBlocks(w *result.Waterfall) (out []*Block) {
 // topClasses is how many size classes are listed before the others.
 const topClasses = 8
 
-// classFolds list the spans for objects by size class: those with the most free memory, and
-// what the others have together and each.
-func classFolds(classes []result.MemoryClass) []*Fold {
-	fold := func(title string, of []result.MemoryClass) *Fold {
-		t := &Table{Caption: title, Sort: true, Head: cols("objects of", "spans", "spans have", "objects have", "in memory", "free in memory")}
-		for _, c := range of {
-			name := plain("large")
-			if c.Size > 0 {
-				name = num(unit.Exact(c.Size), float64(c.Size))
-			}
-			t.Rows = append(t.Rows, classRow(name, c))
-		}
-		return &Fold{Title: title, Tables: []*Table{t}}
+// classFold lists the spans for objects by size class: those with the most free memory, and
+// what the others have together; nil without any.
+func classFold(classes []result.MemoryClass) []*Fold {
+	if len(classes) == 0 {
+		return nil
 	}
 	const title = "Spans by the size of their objects"
-	switch {
-	case len(classes) == 0:
-		return nil
-	case len(classes) <= topClasses+1:
-		return []*Fold{fold(title, classes)}
+	t := &Table{Caption: title, Sort: true, Head: cols("objects of", "spans", "spans have", "objects have", "in memory", "free in memory")}
+	rest, sum := 0, result.MemoryClass{}
+	for i, c := range classes {
+		if i >= topClasses && len(classes) > topClasses+1 {
+			rest++
+			sum.Spans, sum.Bytes, sum.Objects, sum.Resident, sum.Unused = sum.Spans+c.Spans, sum.Bytes+c.Bytes, sum.Objects+c.Objects, sum.Resident+c.Resident, sum.Unused+c.Unused
+			continue
+		}
+		name := plain("large")
+		if c.Size > 0 {
+			name = num(unit.Exact(c.Size), float64(c.Size))
+		}
+		t.Rows = append(t.Rows, classRow(name, c))
 	}
-	rest, sum := classes[topClasses:], result.MemoryClass{}
-	for _, c := range rest {
-		sum.Spans, sum.Bytes, sum.Objects, sum.Resident, sum.Unused = sum.Spans+c.Spans, sum.Bytes+c.Bytes, sum.Objects+c.Objects, sum.Resident+c.Resident, sum.Unused+c.Unused
+	if rest > 0 {
+		t.Rows = append(t.Rows, classRow(plain(formatf("other size classes: %d", rest)), sum))
 	}
-	others := formatf("other size classes: %d", len(rest))
-	top := fold(title, classes[:topClasses])
-	top.Tables[0].Rows = append(top.Tables[0].Rows, classRow(plain(others), sum))
-	below := fold(upper(others), rest)
-	below.Rest = true
-	return []*Fold{top, below}
+	return []*Fold{{Title: title, Tables: []*Table{t}}}
 }
 
 func classRow(name Cell, c result.MemoryClass) Row {

@@ -81,7 +81,7 @@ func (w *writer) answer(a document.Answer) {
 
 // block writes a block, folded below its answer where it has tables.
 func (w *writer) block(b *document.Block) {
-	title, tables := b.Title, w.tablesOf(b.Title, b.ShortTables())
+	title, tables := b.Title, w.tablesOf(b.Title, b.AllTables())
 	var words []string
 	for _, f := range b.Folds {
 		words = append(words, f.Words...)
