@@ -60,7 +60,7 @@ func loadSays(f *result.File) string {
 	case l.LateRuns > 0:
 		says = formatf("%d LATE, left out", l.LateRuns)
 	}
-	return strings.TrimPrefix(text+"; "+says, "; ")
+	return strings.Trim(text+"; "+says, "; ")
 }
 
 // delaysBlock says what delays the slow requests of arms; nil where nothing is known.
