@@ -20,11 +20,11 @@ import (
 )
 
 type collapseFlags struct {
-	density      float64
-	budget, rate string
-	dryRun       bool
-	watch        time.Duration
-	all          bool
+	density          float64
+	maxSize, maxRate string
+	dryRun           bool
+	watch            time.Duration
+	all              bool
 	resultFlags
 }
 
@@ -44,8 +44,8 @@ Run it with sudo, or
 It works whatever the system's policy for transparent huge pages is, but not for a
 process that opted out of them (PR_SET_THP_DISABLE).`
 
-// defaultRate keeps the stalls of the program rare: see docs/collapse.md.
-const defaultRate = "128MiB"
+// defaultMaxRate keeps the stalls of the program rare: see docs/collapse.md.
+const defaultMaxRate = "128MiB"
 
 func newCollapse(a *app) *cobra.Command {
 	f := &collapseFlags{}
@@ -55,7 +55,7 @@ func newCollapse(a *app) *cobra.Command {
 		Long:  collapseLong,
 		Example: `  folio collapse --dry-run 1234
   sudo folio collapse 1234
-  sudo folio collapse --rate 64MiB --budget 4GiB 1234
+  sudo folio collapse --max-rate 64MiB --max-size 4GiB 1234
   sudo folio collapse --watch 1234
   sudo folio collapse --all-anonymous 1234`,
 		Args: onePID(true),
@@ -66,8 +66,8 @@ func newCollapse(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "collapse windows with at least this `share` in memory, 0.5 to 1")
-	fs.StringVar(&f.budget, "budget", "", "collapse at most this `size`, the densest windows first (default no limit)")
-	fs.StringVar(&f.rate, "rate", defaultRate, "collapse at most this `size` per second, evenly, so that few requests wait; off: no limit")
+	fs.StringVar(&f.maxSize, "max-size", "", "collapse at most this `size`, the densest windows first (default no limit)")
+	fs.StringVar(&f.maxRate, "max-rate", defaultMaxRate, "collapse at most this `size` per second, evenly, so that few requests wait; off: no limit")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing; needs no CAP_SYS_NICE")
 	watchFlag(fs, &f.watch, "1s", "follow the growth of the program, reading every `interval`, until it ends or ctrl-C (default 1s)")
 	fs.BoolVar(&f.all, "all-anonymous", false, "collapse all private anonymous memory but stacks of threads, of any program")
@@ -77,14 +77,14 @@ func newCollapse(a *app) *cobra.Command {
 
 func (f *collapseFlags) options() (o collapser.Options, err error) {
 	o = collapser.Options{MinDensity: f.density, All: f.all}
-	if f.budget != "" {
-		if o.Budget, err = unit.ParseSize(f.budget); err != nil {
-			return o, fmt.Errorf("--budget: %w", err)
+	if f.maxSize != "" {
+		if o.Budget, err = unit.ParseSize(f.maxSize); err != nil {
+			return o, fmt.Errorf("--max-size: %w", err)
 		}
 	}
-	if f.rate != trial.Off {
-		if o.Rate, err = unit.ParseSize(f.rate); err != nil {
-			return o, fmt.Errorf("--rate: %w, or off", err)
+	if f.maxRate != trial.Off {
+		if o.Rate, err = unit.ParseSize(f.maxRate); err != nil {
+			return o, fmt.Errorf("--max-rate: %w, or off", err)
 		}
 	}
 	switch {

@@ -75,7 +75,7 @@ func TestCollapseInterrupted(t *testing.T) {
 	t.Parallel()
 	needCollapse(t)
 	pid := sleeper(t, 0)
-	c := newChild(t, "collapse", "--rate", "4MiB", strconv.Itoa(pid))
+	c := newChild(t, "collapse", "--max-rate", "4MiB", strconv.Itoa(pid))
 	c.start()
 	begun(t, pid)
 	c.signal(unix.SIGINT)
@@ -93,7 +93,7 @@ func TestCollapseWatch(t *testing.T) {
 	t.Parallel()
 	needCollapse(t)
 	pid := sleeper(t, 0)
-	c := newChild(t, "collapse", "--rate", "off", "--watch=10ms", strconv.Itoa(pid))
+	c := newChild(t, "collapse", "--max-rate", "off", "--watch=10ms", strconv.Itoa(pid))
 	c.start()
 	begun(t, pid)
 	c.signal(unix.SIGTERM)
@@ -102,7 +102,7 @@ func TestCollapseWatch(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	pid = sleeper(t, 0)
-	c = newChild(t, "collapse", "--rate", "off", "--watch=10ms", strconv.Itoa(pid))
+	c = newChild(t, "collapse", "--max-rate", "off", "--watch=10ms", strconv.Itoa(pid))
 	c.start()
 	begun(t, pid)
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
@@ -116,7 +116,7 @@ func TestCollapseTargetEnds(t *testing.T) {
 	t.Parallel()
 	needCollapse(t)
 	pid := sleeper(t, 0)
-	c := newChild(t, "collapse", "--rate", "4MiB", strconv.Itoa(pid))
+	c := newChild(t, "collapse", "--max-rate", "4MiB", strconv.Itoa(pid))
 	c.start()
 	begun(t, pid)
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {

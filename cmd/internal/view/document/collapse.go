@@ -97,7 +97,7 @@ func outcomes(f *result.Collapse) *Table {
 	add(o.Sparse, formatf("left alone: less than %.0f%% in memory", 100*f.MinDensity))
 	add(o.OptedOut, "left alone: the program advised against huge pages there (MADV_NOHUGEPAGE)")
 	if f.Budget != nil {
-		add(o.OverBudget, "left alone: beyond --budget "+unit.Size(*f.Budget))
+		add(o.OverBudget, "left alone: beyond --max-size "+unit.Size(*f.Budget))
 	}
 	if !f.DryRun {
 		add(o.Released, "released by the program before their turn")
