@@ -274,7 +274,7 @@ func hostileLines(pid, goPID string) []hostileLine {
 		{[]string{"patches", evil}, `\x1b]0;owned`},
 		{[]string{"patches", "--of", evil}, `\x1b]0;owned`},
 		{[]string{"patches", "--of", evil, "--json"}, ""},
-		{[]string{"patches", "--goversion", evil}, `x1b]0;owned`},
+		{[]string{"patches", "--go", evil}, `x1b]0;owned`},
 		{[]string{"build", "--patch", evil, "."}, `\x1b]0;owned`},
 		{[]string{"go", evil}, `\x1b]0;owned`},
 		{[]string{"vet", "./" + evil}, ""},

@@ -31,11 +31,11 @@ type patchesFlags struct {
 func newPatches(a *app) *cobra.Command {
 	var f patchesFlags
 	cmd := &cobra.Command{
-		Use:   "patches [--goversion VERSION] [name...]",
+		Use:   "patches [flags] [name...]",
 		Short: "List the patches of Go's runtime, and whether they fit",
 		Long:  patchesLong,
 		Example: `  folio patches
-  folio patches --goversion go1.25.5
+  folio patches --go go1.25.5
   folio patches heap-hugepages
   folio patches --of ./server`,
 		ValidArgsFunction: usage.CompleteArgs(overlay.Completions),
@@ -49,7 +49,7 @@ func newPatches(a *app) *cobra.Command {
 			return a.patches(cmd.Context(), f, args)
 		},
 	}
-	cmd.Flags().StringVar(&f.goVersion, "goversion", "", "Go `version`, such as go1.25.5 (default that of this directory)")
+	cmd.Flags().StringVar(&f.goVersion, "go", "", "Go `version`, such as go1.25.5 (default that of this directory)")
 	cmd.Flags().StringVar(&f.of, "of", "", "show what was patched in a program `file`")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON to standard output")
 	return cmd
@@ -78,7 +78,7 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 			v = "go" + v
 		}
 		if !goversion.IsValid(v) || goversion.Compare(v, "go1") < 0 {
-			return misusef("--goversion %s: not a version of Go: want such as go1.25.5", f.goVersion)
+			return misusef("--go %s: not a version of Go: use one such as go1.25.5", f.goVersion)
 		}
 		env = append(env, "GOTOOLCHAIN="+v)
 	}

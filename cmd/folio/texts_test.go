@@ -31,7 +31,7 @@ func TestErrorsSayWhatWasTyped(t *testing.T) {
 		{"patches --of text", exitFailure, "--of: text: not a Go program: no build information of Go"},
 		{"patches --of text --json", exitFailure, "--of: text: not a Go program: no build information of Go"},
 		{"patches --of nosuch", exitFailure, "--of: open nosuch: no such file or directory"},
-		{"patches --goversion foo", exitMisuse, "--goversion foo: not a version of Go: want such as go1.25.5"},
+		{"patches --go foo", exitMisuse, "--go foo: not a version of Go: use one such as go1.25.5"},
 		{"patch " + self + " -o nosuch/x", exitFailure, "patch: write nosuch/x: no such file or directory"},
 		{"compare long.txt short.txt", exitFailure, "long.txt:2: the line is longer than the 64KiB that the Go benchmark format is read by"},
 		{"run --metric x=(\\d -- true", exitMisuse, "--metric 'x=(\\d': error parsing regexp: missing closing ): `(\\d`"},
