@@ -58,7 +58,7 @@ func newSet(a *app) *cobra.Command {
   folio set --gogc 400 1234
   folio set --gogc off --memlimit 2GiB --for 10m 1234
   folio set --gogc 200 --name server
-  folio set --memlimit 512MiB --cgroup /sys/fs/cgroup/system.slice/orders.service
+  folio set --memlimit 512MiB --cgroup orders.service
   folio set --watch --then raise=64MiB --save /var/tmp 1234`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.cgroup == "" && f.name == "" {
@@ -76,7 +76,7 @@ func newSet(a *app) *cobra.Command {
 	fs.StringVar(&f.gogc, "gogc", "", "GOGC: `n` percent, or off (needs a memory limit)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT: a `size` such as 512MiB, or off")
 	fs.DurationVar(&f.duration, "for", 0, "restore the settings after this `duration`, or on ctrl-C (default: they stay)")
-	fs.StringVar(&f.cgroup, "cgroup", "", "all Go programs in this cgroup `directory` and below")
+	fs.StringVar(&f.cgroup, "cgroup", "", "all Go programs in this `cgroup` and below, by its directory, its name or the id of a process in it")
 	fs.StringVar(&f.name, "name", "", "all Go programs with this `name`")
 	fs.BoolVar(&f.watch, "watch", false, "save evidence when GOMEMLIMIT makes the GC run all the time; ends with the process,\nor by ctrl-C")
 	fs.StringVar(&f.then, "then", "", "with --watch: `action` to take then: raise=SIZE or raise=N% raises GOMEMLIMIT by at most\nso much in all, term sends TERM (default: none)")

@@ -398,6 +398,9 @@ func TestFind(t *testing.T) {
 		if g, err := Find(f, name); err != nil || g != c.Group {
 			t.Errorf("%s: %+v, %v", name, g, err)
 		}
+		if dir, err := Directory(f, name); err != nil || dir != c.Dir {
+			t.Errorf("%s: directory %s, %v", name, dir, err)
+		}
 	}
 	if _, err := Find(f, "no-such-group"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("no such group: %v", err)

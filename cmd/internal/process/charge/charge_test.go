@@ -359,6 +359,9 @@ func TestFindInFake(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %s", name, g, err, want)
 		}
 	}
+	if dir, err := Directory(fs, "/a"); err != nil || dir != filepath.Join(f.root, "sys/fs/cgroup/a") { // it counts no memory
+		t.Errorf("%s, %v", dir, err)
+	}
 }
 
 // Whatever the kernel says, the parts and the rest add up, and none is below 0.

@@ -61,10 +61,9 @@ func OfProcess(f procmem.FS, pid int) (Group, error) {
 // Find returns the memory cgroup that is named: by a directory, as it is or below where cgroups
 // are mounted; by a process in it; or by the end of its path.
 func Find(f procmem.FS, name string) (Group, error) {
-	if pid, err := strconv.Atoi(name); err == nil && pid > 0 && name[0] != '0' {
-		if _, err := f.Find(pid); err != nil {
-			return Group{}, fmt.Errorf("process %d: %w", pid, err)
-		}
+	if pid, err := processID(f, name); err != nil {
+		return Group{}, err
+	} else if pid > 0 {
 		g, err := OfProcess(f, pid)
 		if err != nil {
 			return Group{}, fmt.Errorf("the cgroup of process %d: %w", pid, err)
@@ -76,6 +75,35 @@ func Find(f procmem.FS, name string) (Group, error) {
 		return Group{}, err
 	}
 	return At(dir)
+}
+
+// processID returns the process whose id a name is; 0 if it is none.
+func processID(f procmem.FS, name string) (int, error) {
+	pid, err := strconv.Atoi(name)
+	if err != nil || pid <= 0 || name[0] == '0' {
+		return 0, nil
+	}
+	if _, err := f.Find(pid); err != nil {
+		return 0, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return pid, nil
+}
+
+// Directory returns the directory of the cgroup that is named as in [Find], whether it counts
+// memory or not; of a process its own.
+func Directory(f procmem.FS, name string) (string, error) {
+	pid, err := processID(f, name)
+	switch {
+	case err != nil:
+		return "", err
+	case pid == 0:
+		return FindDir(f, name)
+	}
+	dir, err := f.CgroupDir(pid, "memory")
+	if err != nil {
+		return "", fmt.Errorf("the cgroup of process %d: %w", pid, err)
+	}
+	return dir.Path, nil
 }
 
 // FindDir returns the directory of the cgroup that is named as in [Find], but for processes.

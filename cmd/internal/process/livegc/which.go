@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/foliomem/folio/cmd/internal/process/charge"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// Which selects processes: one, or the Go programs of a cgroup, or those with a name.
+// Which selects processes: one, or the Go programs of a cgroup, named as for [charge.Find], or
+// those with a name.
 type Which struct {
 	PID          int
 	Cgroup, Name string
@@ -27,7 +29,7 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 	}
 	var pids []int
 	if w.Cgroup != "" {
-		pids, err = inCgroup(w.Cgroup)
+		pids, err = inCgroup(proc, w.Cgroup)
 	} else {
 		pids, err = proc.PIDs()
 	}
@@ -59,9 +61,10 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 }
 
 // inCgroup lists the processes of a cgroup and of its descendants.
-func inCgroup(dir string) (pids []int, err error) {
-	if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
-		return nil, fmt.Errorf("%s is not the directory of a cgroup: it has no cgroup.procs", dir)
+func inCgroup(proc procmem.FS, name string) (pids []int, err error) {
+	dir, err := charge.Directory(proc, name)
+	if err != nil {
+		return nil, fmt.Errorf("--cgroup %s: %w", name, err)
 	}
 	return procmem.CgroupProcesses(dir)
 }
