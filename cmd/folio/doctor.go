@@ -46,7 +46,7 @@ something was found; 2 wrong usage; 130 interrupted.`
 func newDoctor(a *app) *cobra.Command {
 	f := &doctorFlags{}
 	cmd := &cobra.Command{
-		Use:   "doctor [flags] [PID]",
+		Use:   "doctor [flags] [pid]",
 		Short: "Check this machine and a process for what makes memory slow",
 		Long:  doctorLong,
 		Example: `  folio doctor

@@ -52,7 +52,7 @@ where kernel.yama.ptrace_scope requires it. See https://github.com/foliomem/foli
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] [pid | --cgroup pid|cgroup | --oom pid|cgroup]",
+		Use:   "inspect [flags] [pid]\n  folio inspect [flags] --cgroup cgroup|pid\n  folio inspect [flags] --oom cgroup|pid",
 		Short: "Show the memory of running processes, and what huge pages would gain",
 		Long:  inspectLong,
 		Example: `  folio inspect
@@ -84,7 +84,7 @@ func newInspect(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s); on a terminal q ends it, p holds it")
+	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s); on a terminal q quits, p pauses")
 	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it for this `duration`, and show how its memory grew")
 	usage.Positive(fs, "duration")
 	fs.IntVar(&f.rows, "rows", defaultRows, "at most `n` processes, or with --heap, --diff and --goroutines lines; 0 for all")

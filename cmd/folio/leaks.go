@@ -29,16 +29,16 @@ slope, its 95% interval and a confidence level. If nothing grows, or it is too e
 tell, leaks says so. The growth of RSS always comes first.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
-after each GC cycle. A steady leak is found from 5 GC cycles on; what rises and falls
-takes 12. The program has to link runtime.MemProfile, as all with net/http/pprof do; where
+after each GC cycle. A steady leak takes 5 GC cycles to find; in a heap that fluctuates,
+12. The program has to link runtime.MemProfile, as all with net/http/pprof do; where
 it does not, a note says so, and goroutines and memory are watched all the same. Go 1.21
 to 1.27, stripped or not.
 
 Without --duration it watches for 5 minutes, and on until the Go heap can be judged, for
 30 minutes at most.
 
-What grows and then stays (a cache that fills), and what rises and falls does not count.
-What would end only after the time that is watched does.
+Not reported: memory that grows and then stays flat (a cache that fills), or that rises and
+falls. Reported, even if it would stop later: what still grows when the watch ends.
 
 The process is not stopped, and nothing is changed. It needs the right to ptrace it.`
 

@@ -23,8 +23,8 @@ func newPlugin(name, short string) *cobra.Command {
 		Short: short + " (" + program + ", installed separately)",
 		Long: fmt.Sprintf(`%s.
 
-folio %s is the program %s, which folio looks for on the PATH and becomes with the
-same arguments. From a clone of Folio: cd cmd/fleet && go install ./cmd/%s. See https://github.com/foliomem/folio/blob/main/docs/fleet.md`, short, name, program, program),
+folio %s runs %s from the PATH with the same arguments. To install it, from a clone of
+Folio: cd cmd/fleet && go install ./cmd/%s. See https://github.com/foliomem/folio/blob/main/docs/fleet.md`, short, name, program, program),
 		Example:            fmt.Sprintf("  folio %s --help", name),
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -68,13 +68,17 @@ func (f *programFlags) add(fs *pflag.FlagSet) {
 func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	f.given = fs
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
-	fs.StringVar(&f.thp, "thp", "system", "huge page `mode`: system, heap (folio exec), off or collapse")
+	fs.StringVar(&f.thp, "thp", "system", "huge page `mode`: system, heap (folio exec), off, or collapse (as folio collapse,\nneeds CAP_SYS_NICE)")
 	fs.StringVar(&f.input, "input", "", "standard input of every run: a `file`")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end runs that take longer than this `duration` (default none)")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	f.limits.add(fs)
 	usage.Group(fs, "The program")
-	fs.StringVar(&f.metric, "metric", "", "compare by `name`: wall, cpu, ns/op, p50, p99, p999, cpu/request; or by\nNAME=PATTERN of the output, with a (group) around the number")
+	use := "also report `name`"
+	if f.compares {
+		use = "compare by `name`"
+	}
+	fs.StringVar(&f.metric, "metric", "", use+": wall, cpu, ns/op, p50, p99, p999, cpu/request; or by\nNAME=PATTERN of the output, with a (group) around the number")
 	fs.BoolVar(&f.higher, "higher-is-better", false, "larger values of the metric are better")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.BoolVar(&f.noGC, "no-gc", false, "do not read GC figures, nor follow what the program starts")
@@ -89,6 +93,12 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	f.resultFlags.add(fs, "all samples and summaries")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat")
 	usage.Group(fs, "Output")
+}
+
+// defaultTHP says what --thp is by default where that is more than one word.
+func (f *programFlags) defaultTHP(text string) {
+	flag := f.given.Lookup("thp")
+	flag.DefValue, flag.Usage = "", flag.Usage+" (default: "+text+")"
 }
 
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).

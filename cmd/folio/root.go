@@ -19,7 +19,7 @@ type app struct {
 }
 
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,
-page faults, TLB misses) and gets it back. It works on programs as they are.
+page faults, TLB misses) and gets it back. No rebuild is needed.
 
   folio run -- ./prog args             what memory management costs this program
   folio tune -- ./prog args            the settings that get it back

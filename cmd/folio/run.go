@@ -71,6 +71,7 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	fs.IntVar(&f.count, "count", 1, "`n` measured runs")
 	f.runtime.add(fs, false)
 	f.add(fs)
+	f.defaultTHP("system; heap with --build")
 	f.variants.add(fs, false)
 	usage.Group(fs, "Builds")
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")

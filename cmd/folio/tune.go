@@ -85,7 +85,7 @@ func newTune(a *app) *cobra.Command {
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+")")
 	usage.Positive(fs, "budget")
-	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
+	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default: 10 or more, until the answer is conclusive)")
 	f.try.add(cmd)
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting in the final; ignores --budget")
@@ -97,6 +97,7 @@ func newTune(a *app) *cobra.Command {
 	usage.Group(fs, "The search")
 	usage.Advanced(fs, "max-errors", "gomaxprocs", "rounds", "seed", "exhaustive", "show-output", "block")
 	f.add(fs)
+	f.defaultTHP("tune searches it")
 	f.variants.add(fs, true)
 	usage.Group(fs, "Builds")
 	return cmd

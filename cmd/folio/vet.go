@@ -45,7 +45,8 @@ and what it does not see:
 https://github.com/foliomem/folio/blob/main/docs/arenavet.md
 
 It runs go vet with folio as its tool, so it takes the packages and flags of go vet, and
-results are cached. -NAME runs one analyzer only, -NAME=false all but one.
+results are cached. -NAME runs one analyzer only, -NAME=false
+disables it.
 
 Exit codes: 0 nothing found; 1 something found, or a package does not build.
 
