@@ -92,9 +92,9 @@ func TestLimits(t *testing.T) {
 	}{
 		{"run", []string{"--full", "--", "gcprog", "-alloc", "10"}, 0,
 			[]string{", limits: 64MiB, 0.5 CPUs, ", "\n  peak memory of the cgroup ", "\n  OOM kills ", "\n  throttled periods ", "\n  page cache refaults "}},
-		{"run", []string{"--", "gcprog", "-alloc", "100"}, 137, []string{"he program failed (" + killed}},
-		{"run", []string{"--count", "2", "--", "gcprog", "-alloc", "100"}, 1, []string{"2 of 2 runs failed: " + killed}},
-		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"he program failed (killed by SIGKILL):"}},
+		{"run", []string{"--", "gcprog", "-alloc", "100"}, 137, []string{"Failed: Killed" + strings.TrimPrefix(killed, "killed")}},
+		{"run", []string{"--count", "2", "--", "gcprog", "-alloc", "100"}, 1, []string{"Failed: All 2 runs failed: " + killed}},
+		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"Failed: Killed by SIGKILL. "}},
 		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed with its default settings: " + killed,
 			"; give a larger --cgroup-memory"}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "10"}, 0,

@@ -110,10 +110,13 @@ func exit(stderr io.Writer, err error) int {
 
 // message is an error in one line, "" if there is nothing to say. Who closed the pipe
 // that folio writes to, as head does, knows.
-func message(err error) string {
+func message(err error) string { return texts(err, false) }
+
+// texts is the errors of err in one line, with those that the result shows if all.
+func texts(err error, all bool) string {
 	var said []string
 	for _, e := range flatten(err) {
-		if errors.Is(e, syscall.EPIPE) {
+		if _, shown := e.(shownError); errors.Is(e, syscall.EPIPE) || shown && !all {
 			continue
 		}
 		text := oneLine(e.Error())
@@ -141,7 +144,7 @@ func reason(err error) string {
 		return ""
 	}
 	var code exitCode
-	text := message(err)
+	text := texts(err, true)
 	if text == "" && errors.As(err, &code) && code == exitInterrupted {
 		return "interrupted"
 	}
@@ -171,6 +174,12 @@ func misuse(err error) error {
 }
 
 func misusef(format string, args ...any) error { return misuse(fmt.Errorf(format, args...)) }
+
+// A shownError is in the result that was printed, and no line of its own.
+type shownError struct{ error }
+
+// inResult is a failure of the program that the result shows.
+func inResult(err error) error { return errors.Join(shownError{err}, exitCode(exitFailure)) }
 
 // An exitCode ends folio without a message: all has been said.
 type exitCode int

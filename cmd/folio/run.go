@@ -164,6 +164,8 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		return errors.Join(err, exitCode(exitInterrupted))
 	case f.count == 1:
 		return errors.Join(err, code(arm.Samples[0], s.program.Server != nil))
+	case trial.AllFailed(arm.Samples):
+		return errors.Join(err, inResult(trial.Failed(arm.Samples, f.count)))
 	}
 	return errors.Join(err, trial.Failed(arm.Samples, f.count))
 }
@@ -300,13 +302,13 @@ func code(s *trial.Sample, server bool) error {
 	case server && s.Late():
 		return trial.ErrLate
 	case server:
-		return errors.New(s.Failure)
+		return inResult(errors.New(s.Failure))
 	case s.ExitCode != nil && *s.ExitCode != 0:
 		return exitCode(*s.ExitCode)
 	case s.Signal != "":
 		return exitCode(128 + s.SignalNumber)
 	case !s.OK():
-		return errors.New(s.Failure)
+		return inResult(errors.New(s.Failure))
 	}
 	return nil
 }

@@ -177,6 +177,9 @@ func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
 	noteUnread(notes, samples)
 }
 
+// FailedNote says of which runs the figures are where all failed.
+const FailedNote = "the figures are of a failed run"
+
 // AddNotes notes what a reader of the figures must know. read says that GC cycles were to be
 // seen.
 func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
@@ -197,7 +200,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 	case failed+late == len(samples) && last.Interrupted:
 		notes.Add("the run was interrupted (" + last.Failure + "): its figures are of the time until then")
 	case failed+late == len(samples):
-		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
+		notes.Add(FailedNote)
 	default:
 		if failed > 0 {
 			notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
@@ -220,15 +223,18 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 			break
 		}
 	}
-	if read {
+	failedAll := AllFailed(samples) // it explains what is not known
+	if read && !failedAll {
 		notes.Add(unseen(samples))
 	}
-	notes.Add(peaksUnknown(samples))
+	if !failedAll {
+		notes.Add(peaksUnknown(samples))
+	}
 	notes.Add(collapsed(samples))
 	for _, text := range []string{heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), librariesNote(samples)} {
 		notes.Add(text)
 	}
-	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any && !failedAll {
 		why := "the program ended before its huge pages could be counted"
 		if samples[0].attached {
 			why = "what is on huge pages could not be read of the process"

@@ -36,6 +36,7 @@ func TestNotesSayInHowManyRuns(t *testing.T) {
 		want    []string
 	}{
 		{[]*Sample{whole, whole}, nil},
+		{[]*Sample{{Failure: "exit code 1"}, {Failure: "exit code 1"}}, []string{FailedNote}}, // no peaks, no GC cycles: it says why
 		{[]*Sample{{PeakRSS: peak, PeakTreeRSS: peak}}, []string{"the program ended before its huge pages"}},
 		{[]*Sample{{PeakRSS: peak, PeakTreeRSS: peak, attached: true}}, []string{"what is on huge pages could not be read of the process"}},
 		{[]*Sample{whole, {PeakRSS: peak, HugePeak: peak}, {PeakRSS: peak}},

@@ -25,6 +25,7 @@ func Run(f *result.File, mayHeap func(wrapped bool) error) {
 		command = command[1:] // the flags have the rest
 	}
 	sheet := diagnose.NewRunFacts(f.Host, arm.Setting.Trial(), command, samples)
+	sheet.Failed = trial.AllFailed(arm.Samples)
 	sheet.Server, sheet.Flags = f.Program.Load != "" || f.Program.Requests != nil, flags(f)
 	sheet.Wrapped = sheet.Go && f.Program.GoVersion == nil && f.Program.Build == nil
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached

@@ -136,10 +136,11 @@ func TestTooFewSamples(t *testing.T) {
 	}
 	none := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{{CPU: 0.001, Profiled: true}})
 	for want, s := range map[string]*RunFacts{
-		"Memory tax unknown: 0 CPU samples in 1.000ms of CPU time (20 needed). No Go program was seen.":                       &none,
-		"Memory tax unknown: CPU time was not sampled: perf_event_paranoid is 3.":                                             {CPU: 1, Unsampled: errors.New("perf_event_paranoid is 3")},
-		"Memory tax unknown: CPU time was not sampled.":                                                                       {CPU: 1},
-		"Memory tax unknown: CPU time is too short to be measured. Run it longer.":                                            {Runs: 100, Go: true},
+		"Memory tax unknown: 0 CPU samples in 1.000ms of CPU time (20 needed). No Go program was seen.": &none,
+		"Memory tax unknown: CPU time was not sampled: perf_event_paranoid is 3.":                       {CPU: 1, Unsampled: errors.New("perf_event_paranoid is 3")},
+		"Memory tax unknown: CPU time was not sampled.":                                                 {CPU: 1},
+		"Memory tax unknown: CPU time is too short to be measured. Run it longer.":                      {Runs: 100, Go: true},
+		"": {NoLoad: true, Failed: true, CPU: 1, SampledCPU: 1},
 		"Memory tax unknown: the server was never put under load.":                                                            {NoLoad: true},
 		"Memory tax unknown: 1 CPU sample in 2.000ms of CPU time (20 needed). Give a longer --duration.":                      {CPU: 1, Sampled: 1, SampledCPU: 0.002, PID: 7},
 		"Memory tax unknown: 1 CPU sample in 2.000ms of CPU time (20 needed). Give a longer --load-duration, or more --rate.": {CPU: 1, Sampled: 1, SampledCPU: 0.002, Server: true},

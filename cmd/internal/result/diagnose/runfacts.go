@@ -26,6 +26,7 @@ type RunFacts struct {
 	OnlyLibraries bool
 	PID           int // of a process that ran already, and was watched for a while; else 0
 
+	Failed         bool // in every run, which explains figures that are missing
 	NoLoad         bool // a server that was never put under load: the rest is not known
 	User, Sys, CPU float64
 	Span           float64 // of what time these are, in seconds: see [trial.Sample.Span]
@@ -300,10 +301,13 @@ func (s *RunFacts) tax() []string {
 	return out
 }
 
-// Unknown says why the memory tax is unknown, and what to do; "" if it is known.
+// Unknown says why the memory tax is unknown, and what to do; "" if it is known, or if the program
+// failed, which is said elsewhere.
 func (s *RunFacts) Unknown() string {
 	const unknown = "Memory tax unknown: "
 	switch {
+	case s.Failed && s.Profile == nil && s.Unsampled == nil && (s.NoLoad || s.SampledCPU > 0 || s.CPU <= 0):
+		return ""
 	case s.NoLoad:
 		return unknown + "the server was never put under load."
 	case s.Profile.Shares():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -38,14 +39,13 @@ func runSection(f *result.File) *Section {
 		if last.Interrupted {
 			s.interrupted(last)
 		} else {
-			s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+			s.failed(allFailed(arm.Samples))
 		}
 		if last.Charged != "" {
 			s.Answers[0].Sure = upper(last.Charged) + "."
 		}
 		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool {
-			return strings.HasPrefix(n, "the program failed (") && strings.HasSuffix(n, ": the figures are of a failed run") ||
-				strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
+			return n == trial.FailedNote || strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
 		})
 	}
 	var over []timed
@@ -85,6 +85,19 @@ func runSection(f *result.File) *Section {
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary, found != nil && found.GC == result.GCPartial)}})
 	return s
+}
+
+// allFailed says why all runs failed; of several also what the program said, which was not shown last.
+func allFailed(samples []*result.Sample) string {
+	last := samples[len(samples)-1]
+	if len(samples) == 1 {
+		return last.Failure + ". The figures are of the failed run"
+	}
+	why := last.Failure
+	if line := last.Reason(); line != "" {
+		why += ": " + strings.TrimSuffix(line, ".")
+	}
+	return formatf("all %d runs failed: %s. The figures are of the failed runs", len(samples), why)
 }
 
 func kicker(f *result.File) string {

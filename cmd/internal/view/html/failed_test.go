@@ -114,7 +114,7 @@ func brokenFiles() map[string]struct {
 		"no samples":           {nothing, []string{"Interrupted before anything was measured.", "Nothing was measured."}},
 		"no arms": {&result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Error: "x"},
 			[]string{"Nothing was measured.", "X."}},
-		"run of failed program": {failedRun, []string{"The program failed (exit code 3): these are the figures of a failed run."}},
+		"run of failed program": {failedRun, []string{"Exit code 3. The figures are of the failed run."}},
 		"lab interrupted":       {half, []string{"Interrupted. This is what was known by then.", "No answer: too little was measured.", "folio lab pages faults madvise"}},
 	}
 }

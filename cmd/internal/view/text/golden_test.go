@@ -243,7 +243,7 @@ func analyze(f *result.File) {
 	samples := result.Usable(arm.Samples)
 	arm.Summary, arm.Waterfall = result.Summarize(samples), result.PeakWaterfall(samples)
 	sheet := diagnose.NewRunFacts(f.Host, trial.Setting{}, f.Program.Command, samples)
-	sheet.Server = f.Program.Load != ""
+	sheet.Server, sheet.Failed = f.Program.Load != "", trial.AllFailed(arm.Samples)
 	f.Analysis = sheet.Analyze()
 }
 
