@@ -110,11 +110,11 @@ func TestHazards(t *testing.T) {
 		want  int
 	}{
 		{"no THP", Process{}, "no transparent huge pages", 1},
-		{"calm", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(0))}}, "advises none", 0},
-		{"advised", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(1))}}, "what the program advises", 2},
-		{"not read", Process{Policy: Policy{System: thp("madvise", "madvise")}}, "is not known", 0},
+		{"calm", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(0))}}, "this program has none", 0},
+		{"advised", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(1))}}, "this program has some", 2},
+		{"not read", Process{Policy: Policy{System: thp("madvise", "madvise")}}, "is unknown", 0},
 		{"always", Process{Policy: Policy{System: thp("always", "always")}}, "all memory", 2},
-		{"never", Process{Policy: Policy{System: thp("never", "madvise")}}, "gives no program huge pages by itself", 0},
+		{"never", Process{Policy: Policy{System: thp("never", "madvise")}}, "no memory gets huge pages, unless", 0},
 		{"off", Process{Policy: Policy{System: thp("madvise", "madvise"), Allowed: new(false)}}, "none for this", 1},
 		{"against, swap", Process{Policy: Policy{System: thp("madvise", "madvise"), Against: new(uint64(4096))}, Swapped: new(uint64(1))}, "", 2},
 		{"sparse", Process{Policy: Policy{System: thp("madvise", "madvise")}, Windows: &Windows{Count: 10, Sparse: 9, Resident: 100}}, "", 1},

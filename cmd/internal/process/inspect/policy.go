@@ -46,15 +46,15 @@ func (p Policy) Means() string {
 	case p.Disabled():
 		return "none for this process"
 	case p.System.Enabled.Selected == "always":
-		return "the kernel gives huge pages to all memory but what is advised against them"
+		return "THP is in always mode: all memory gets huge pages unless marked MADV_NOHUGEPAGE"
 	case p.System.Enabled.Selected == "madvise" && advised:
-		return "the kernel gives huge pages to what the program advises"
+		return "THP is in madvise mode: only memory marked MADV_HUGEPAGE gets huge pages, and this program has some"
 	case p.System.Enabled.Selected == "madvise" && p.Advised == nil:
-		return "the kernel gives huge pages to memory that is advised; it is not known whether this program advises any"
+		return "THP is in madvise mode: only memory marked MADV_HUGEPAGE gets huge pages; whether this program has any is unknown"
 	case p.System.Enabled.Selected == "madvise":
-		return "the kernel gives huge pages to memory that is advised, and this program advises none"
+		return "THP is in madvise mode: only memory marked MADV_HUGEPAGE gets huge pages, and this program has none"
 	case p.System.Enabled.Selected == "never":
-		return "the kernel gives no program huge pages by itself, but makes them on request (folio collapse)"
+		return "THP is in never mode: no memory gets huge pages, unless they are made on request (folio collapse)"
 	}
 	return "unknown"
 }

@@ -106,6 +106,7 @@ type Column struct {
 	Num   bool // flush right
 	Minor bool // left out where only the answer is shown
 	Drop  int  // left out where a line has no room, from 1 on; 0 for never
+	Cut   bool // of the last column, if it has the names: shortened where a line has no room
 }
 
 // A Row is a line of a table.

@@ -139,6 +139,9 @@ func rateLane(label string, s LaneSeries) Lane {
 	return Lane{Label: label, Format: Count, Series: []LaneSeries{out}}
 }
 
+// shortWatch is the time in seconds within which only fast growth shows.
+const shortWatch = 60
+
 // growthAnswer is what a process that was read over time is answered with; nil for one that
 // was read once.
 func growthAnswer(p *result.Process) *Answer {
@@ -150,7 +153,11 @@ func growthAnswer(p *result.Process) *Answer {
 		unit.Plural(len(o.Seconds), "reading"), unit.ElapsedSeconds(o.Seconds[len(o.Seconds)-1]))}
 	words := report.GrowthWords(p)
 	a.Text = upper(words[0]) + "."
-	if !o.Growth.Steady() {
+	if o.Growth.Steady() {
+		if o.Seconds[len(o.Seconds)-1] < shortWatch {
+			a.Sure += " Slow growth takes longer to detect: --duration 5m."
+		}
+	} else {
 		a.Figure += " a minute"
 		if p.GoVersion != nil && p.PID != 0 && o.Growth.PerMinute > 0 {
 			a.Line = formatf("folio leaks %d # which line or goroutine", p.PID)

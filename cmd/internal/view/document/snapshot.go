@@ -39,7 +39,7 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	tb.More = "process"
 	tb.Head[3].Num = false
 	tb.Head[0].Minor, tb.Head[8].Minor = true, true
-	tb.Head = drop(append(tb.Head, Column{Label: "command"}), "user", "coverage", "on huge pages", "go", "resident")
+	tb.Head = drop(append(tb.Head, Column{Label: "command", Cut: true}), "user", "coverage", "go", "on huge pages", "resident")
 	var total uint64
 	for _, p := range processes {
 		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"),
@@ -109,11 +109,19 @@ func (s *Section) inspectProcess(p *result.Process) {
 	}
 	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, report.About(p), s.About)
 	s.Notes = slices.Concat(p.Hazards, p.Notes)
-	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One reading; RSS " + report.SizeOr(p.RSS()) + "."}
+	g := growthAnswer(p)
+	once := ""
+	if g == nil {
+		once = "One reading; RSS " + report.SizeOr(p.RSS()) + "."
+	}
+	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: once}
 	if w := p.Windows; w != nil {
-		a.Figure, a.Line = unit.Size(w.Gain), p.Collapse
-		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))
-		a.Sure += " " + upper(p.Policy.Means) + "."
+		a.Sure = strings.TrimSpace(once + " " + a.Text)
+		a.Text = "Nothing to gain from huge pages: " + report.NoGain(p) + "."
+		if w.Gain > 0 {
+			a.Figure, a.Line = unit.Size(w.Gain), p.Collapse
+			a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))
+		}
 		if w.Fill > 0 {
 			a.Sure += formatf(" It would take %s more memory.", unit.Size(w.Fill))
 		}
@@ -157,7 +165,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 		memory.Series = []Series{resident, huge}
 		b.Charts, b.Tables = []*Chart{memory}, []*Table{short, tb}
 	}
-	if g := growthAnswer(p); g != nil {
+	if g != nil {
 		s.Answers[0].Main = false
 		s.Answers = append([]Answer{*g}, s.Answers...)
 	}

@@ -12,6 +12,7 @@ import (
 func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	c := &Chart{Kind: Bars, Title: "RSS by part", X: Axis{Label: "memory", Format: Bytes},
 		Caption: formatf("The parts add up to RSS, %s. In the table, how says where a size is from: read of the kernel or the Go runtime, computed from that by a rule, or the remainder, which nothing else accounts for.", unit.Size(w.RSS))}
+	other := int64(0)
 	in := Series{Name: "in memory", Color: 1}
 	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "counted by the runtime", "changed while read", "how")}
 	tb.Head[5] = Column{Label: "how", Minor: true}
@@ -27,7 +28,11 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 		if p.Uncertainty != nil {
 			cells[4] = size(*p.Uncertainty)
 		}
-		tb.Rows = append(tb.Rows, Row{Cells: cells, Minor: max(p.Bytes, -p.Bytes) < int64(w.RSS/100)})
+		minor := max(p.Bytes, -p.Bytes) < int64(w.RSS/100)
+		if minor {
+			other += p.Bytes
+		}
+		tb.Rows = append(tb.Rows, Row{Cells: cells, Minor: minor})
 		for _, of := range p.Of {
 			tb.Rows = append(tb.Rows, Row{Minor: true, Cells: []Cell{plain("  " + of.Name), size(of.Bytes), part(float64(of.Bytes), w.RSS), plain("-"), plain("-"), plain("")}})
 		}
@@ -35,6 +40,9 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 			in.P = append(in.P, Point{X: float64(p.Bytes), Y: float64(len(c.Y.Categories)), Name: p.Title(), Text: unit.Size(uint64(p.Bytes))})
 			c.Y.Categories = append(c.Y.Categories, p.Title())
 		}
+	}
+	if other != 0 {
+		tb.Rows = append(tb.Rows, Row{Rest: true, Cells: []Cell{plain("other parts"), num(report.SignedSize(other), float64(other)), part(float64(other), w.RSS), plain("-"), plain("-"), plain("")}})
 	}
 	drift := plain("-")
 	if d := w.Drift; d != nil {

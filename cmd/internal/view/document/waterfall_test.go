@@ -32,3 +32,22 @@ func TestSizeClasses(t *testing.T) {
 		t.Error("something of nothing")
 	}
 }
+
+// The rows that are shown add up to RSS, in full and not.
+func TestWaterfallAddsUp(t *testing.T) {
+	w := &result.Waterfall{RSS: 1000, Parts: []result.MemoryPart{{Kind: "go_live", Bytes: 600}, {Kind: "text", Bytes: 395},
+		{Kind: "go_free", Bytes: 8}, {Kind: "uncharged", Bytes: -3}}}
+	full, brief := 0.0, 0.0
+	for _, r := range waterfallBlock(w, "").Tables[0].Rows {
+		v := *r.Cells[1].Sort
+		if !r.Rest && !r.Mark {
+			full += v
+		}
+		if !r.Minor && !r.Mark {
+			brief += v
+		}
+	}
+	if full != 1000 || brief != 1000 {
+		t.Errorf("%v in full, %v where small parts are left out", full, brief)
+	}
+}

@@ -115,6 +115,20 @@ func Area(p *result.Process) string {
 	return "anonymous memory"
 }
 
+// NoGain says why huge pages could hold no more of a process. It must have windows.
+func NoGain(p *result.Process) string {
+	w := p.Windows
+	switch {
+	case w.Resident+w.Cut < w.Size:
+		return fmt.Sprintf("less than %s of %s", unit.Exact(w.Size), Area(p))
+	case w.OptedOut != nil && *w.OptedOut > 0:
+		return fmt.Sprintf("the dense windows of %s are marked MADV_NOHUGEPAGE", Area(p))
+	case w.HugeSize > 0:
+		return fmt.Sprintf("%s of %s is on them, and no other window is dense enough", unit.Percent(w.Coverage), Area(p))
+	}
+	return "no window of " + Area(p) + " is dense enough"
+}
+
 // Short lists the figures that need a sentence, each with its name.
 func Short(p *result.Process) (out [][2]string) {
 	add := func(name, format string, args ...any) {

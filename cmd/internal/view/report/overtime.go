@@ -59,14 +59,14 @@ func Charged(p *result.Process) (bytes uint64, ok bool) {
 	return bytes, ok
 }
 
-// GrowthText is a growth in a table: "+1.200MiB" a minute, steady, or - where it is not
+// GrowthText is a growth in a table: "+1.200MiB" a minute, no trend, or - where it is not
 // known.
 func GrowthText(g *result.Growth) string {
 	switch {
 	case g == nil:
 		return none
 	case g.Steady():
-		return "steady"
+		return "no trend"
 	}
 	return Grown(g.PerMinute)
 }
@@ -87,12 +87,12 @@ func GrowthWords(p *result.Process) (out []string) {
 		return nil
 	}
 	span := unit.ElapsedSeconds(o.Seconds[len(o.Seconds)-1])
-	between := fmt.Sprintf("between %s and %s in %s", unit.Size(slices.Min(o.RSS)), unit.Size(slices.Max(o.RSS)), span)
+	between := fmt.Sprintf("between %s and %s", unit.Size(slices.Min(o.RSS)), unit.Size(slices.Max(o.RSS)))
 	switch g := o.Growth; {
 	case g == nil:
-		return []string{fmt.Sprintf("RSS is %s; its growth is not known yet", between)}
+		return []string{fmt.Sprintf("RSS is %s in %s; its growth is not known yet", between, span)}
 	case g.Steady():
-		out = append(out, "RSS is steady: "+between)
+		out = append(out, fmt.Sprintf("RSS shows no trend in %s: %s", span, between))
 	default:
 		text := "RSS " + rssTrend(g)
 		if part := fastest(o); g.PerMinute > 0 && part != nil {

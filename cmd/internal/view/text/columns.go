@@ -17,7 +17,7 @@ type grid struct {
 	room  int // for a line; 0 for no bound
 }
 
-// columns lays out rows. What is named is never cut: in a narrow terminal, columns are left out,
+// columns lays out rows. What is named is never cut, unless the column says so: in a narrow terminal, columns are left out,
 // a name that is still too long takes a line of its own, and what has too many columns is a list.
 func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
 	g := &grid{head: t.Head, rows: rows, width: make([]int, len(t.Head)), room: p.o.Width}
@@ -34,12 +34,16 @@ func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
 			g.width[i] = max(g.width[i], console.Width(r[i]))
 		}
 	}
+	cut := g.head[g.name].Cut && !p.o.Full
 	if t.Bar > 0 { // takes what room there is
 		g.room = 0
 	}
 	if g.room > 0 && g.figures()+g.width[g.name]+2 > g.room {
 		if !p.o.Full {
 			p.left = g.drop() || p.left
+		}
+		if cut {
+			g.cut()
 		}
 		if g.figures()+nameIndent > g.room {
 			return g.list()
@@ -86,6 +90,31 @@ func (g *grid) drop() (dropped bool) {
 		g.width[least], dropped = 0, true
 	}
 	return dropped
+}
+
+// leastCut is how much of a name is shown at least.
+const leastCut = 20
+
+// cut shortens names to the room that figures leave.
+func (g *grid) cut() {
+	most := max(leastCut, g.room-2-g.figures())
+	for _, r := range g.rows {
+		r[g.name] = shortened(r[g.name], most)
+	}
+	g.width[g.name] = min(g.width[g.name], most)
+}
+
+// shortened is a command line in so many columns: first the directories of its program go.
+func shortened(command string, most int) string {
+	if console.Width(command) <= most {
+		return command
+	}
+	program, rest, _ := strings.Cut(command, " ")
+	command = strings.TrimSpace(program[strings.LastIndexByte(program, '/')+1:] + " " + rest)
+	if r := []rune(command); len(r) > most {
+		command = string(r[:most-3]) + "..."
+	}
+	return command
 }
 
 // shareName makes the name's column as wide as the longest name that fits beside the figures.

@@ -8,7 +8,7 @@ import (
 	"github.com/foliomem/folio/internal/base/console"
 )
 
-// TestNarrow: in a narrow terminal no name is cut and no line is wider than it: columns are left
+// TestNarrow: in a narrow terminal no name but a command is cut and no line is wider than it: columns are left
 // out, long names have a line of their own, and what still has too many columns is a list.
 func TestNarrow(t *testing.T) {
 	const long = "GOGC=off GOMEMLIMIT=14384MiB thp=heap"
@@ -16,6 +16,7 @@ func TestNarrow(t *testing.T) {
 	name, last := document.Column{Label: "setting"}, document.Column{Label: "what grows"}
 	wall, share := document.Column{Label: "wall", Num: true}, document.Column{Label: "share", Num: true, Drop: 2}
 	runs, diff := document.Column{Label: "runs", Num: true, Drop: 1}, document.Column{Label: "vs default", Num: true}
+	command := document.Column{Label: "command", Cut: true}
 	rows := func(of ...string) (out []document.Row) {
 		for _, r := range of {
 			var row document.Row
@@ -46,6 +47,10 @@ func TestNarrow(t *testing.T) {
 			"      wall  vs default  what grows\n  876.3MiB         +3%\n    main.grow main.go:15, from main.main\n      1MiB         +1%  malloc\n"},
 		{"a name behind other words", head(wall, document.Column{Label: "go", Drop: 1}, last), rows("1MiB|1.26.8|go test ./cmd/internal"), 30, false,
 			"  wall  what grows\n  1MiB  go test ./cmd/internal\n\n--full shows the rest.\n"},
+		{"a command", head(wall, document.Column{Label: "go", Drop: 1}, command), rows("1MiB|1.26.8|/opt/go/bin/go test -run=X ./cmd/internal"), 30, false,
+			"  wall  command\n  1MiB  go test -run=X ./cm...\n\n--full shows the rest.\n"},
+		{"a command in full", head(wall, command), rows("1MiB|/opt/go/bin/go test ./cmd/internal"), 30, true,
+			"  wall  command\n  1MiB\n    /opt/go/bin/go test\n      ./cmd/internal\n"},
 		{"all columns in a narrow terminal", head(name, wall, diff, runs), rows("default|245.2ms||24", long+"|159.0ms|-35.1% [-45.2%, -27.9%]|24"), 40, true,
 			"  default\n    wall 245.2ms, runs 24\n  " + long + "\n    wall 159.0ms, vs default -35.1%\n      [-45.2%, -27.9%], runs 24\n"},
 	} {
