@@ -307,10 +307,17 @@ func TestRunInterrupted(t *testing.T) {
 func TestLeaksInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var stdout, stderr bytes.Buffer
-	err := run(ctx, []string{"leaks", strconv.Itoa(sleeper(t, 0))}, nil, &stdout, &stderr)
-	if code := exit(&stderr, err); code != 130 || !strings.Contains(stdout.String(), ", when it was interrupted: ") || stderr.Len() > 0 {
-		t.Errorf("exit code %d, %q, standard error %q", code, &stdout, &stderr)
+	other := exec.Command("sleep", "3600")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = other.Process.Kill(), other.Wait() }()
+	for pid, said := range map[int]string{sleeper(t, 0): "", other.Process.Pid: "folio: note: not a Go program: only the parts of its memory are watched\n"} {
+		var stdout, stderr bytes.Buffer
+		err := run(ctx, []string{"leaks", strconv.Itoa(pid)}, nil, &stdout, &stderr)
+		if code := exit(&stderr, err); code != 130 || !strings.Contains(stdout.String(), ", when it was interrupted: ") || stderr.String() != said {
+			t.Errorf("exit code %d, %q, standard error %q", code, &stdout, &stderr)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func TestLibraries(t *testing.T) {
 		h.Do(i, fmt.Sprintf("stick %d", 100*(i+1)))
 		h.Do(i, "collect")
 	}
-	r, err := Watch(context.Background(), inspect.New(), h.PID, Options{Duration: time.Second, Most: time.Second, Interval: 50 * time.Millisecond}, func(time.Duration) {})
+	r, err := Watch(context.Background(), inspect.New(), h.PID, Options{Duration: time.Second, Most: time.Second, Interval: 50 * time.Millisecond}, func(time.Duration, []string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

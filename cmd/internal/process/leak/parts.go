@@ -159,10 +159,10 @@ func (w *watcher) fewCycles(n int) string {
 	if Enough(n) {
 		return ""
 	}
-	needed, why := LeastCycles, fmt.Sprintf("only %d of %d GC cycles", n, LeastCycles)
+	needed, why := LeastCycles, fmt.Sprintf("%d of %d GC cycles seen", n, LeastCycles)
 	if n >= LeastCycles {
 		needed = Least
-		why = fmt.Sprintf("%d GC cycles do not tell whether the live heap rises and falls: %d do", n, Least)
+		why = fmt.Sprintf("%d GC cycles seen; a heap that rises and falls needs %d", n, Least)
 	}
 	if w.Ended {
 		return why + ": it ended before there were more"
@@ -172,14 +172,14 @@ func (w *watcher) fewCycles(n int) string {
 	if points := w.rss.Points; n > 1 && len(points) > 1 {
 		over := points[len(points)-1].At - points[0].At
 		if d := unit.RoundUp(over * time.Duration(3*(needed-1)) / time.Duration(2*(n-1))); d < long {
-			return fmt.Sprintf("%s; at their rate until now this is long enough: folio leaks --duration %s %d", why, unit.Elapsed(d), w.pid)
+			return fmt.Sprintf("%s; at this rate it takes: folio leaks --duration %s %d", why, unit.Elapsed(d), w.pid)
 		}
 	}
 	if w.gogc < 0 {
-		return why + "; GOGC is off, so how long they take is not known: none is forced"
+		return why + "; GOGC is off, so no GC cycle is forced"
 	}
-	return fmt.Sprintf("%s; they take at most %s, for one is forced every %s: folio leaks --duration %s %d",
-		why, unit.Elapsed(long), unit.Elapsed(Forced), unit.Elapsed(long), w.pid)
+	return fmt.Sprintf("%s; one is forced every %s: folio leaks --duration %s %d",
+		why, unit.Elapsed(Forced), unit.Elapsed(long), w.pid)
 }
 
 // judgeRSS says by how much RSS has grown, whatever it is that grows.

@@ -228,12 +228,12 @@ func TestHeapNotJudged(t *testing.T) {
 		judged bool
 		why    string
 	}{
-		{"3 cycles", true, rises(20, true), false, "only 3 of 5 GC cycles; at their rate until now this is long enough: folio leaks --duration 3m 7"},
-		{"1 cycle", true, rises(60, true), false, "only 1 of 5 GC cycles; they take at most 8m, for one is forced every 2m: folio leaks --duration 8m 7"},
+		{"3 cycles", true, rises(20, true), false, "3 of 5 GC cycles seen; at this rate it takes: folio leaks --duration 3m 7"},
+		{"1 cycle", true, rises(60, true), false, "1 of 5 GC cycles seen; one is forced every 2m: folio leaks --duration 8m 7"},
 		{"6 cycles", true, rises(10, true), false,
-			"6 GC cycles do not tell whether the live heap rises and falls: 12 do; at their rate until now this is long enough: folio leaks --duration 4m 7"},
-		{"GOGC=off", true, off(60), false, "only 1 of 5 GC cycles; GOGC is off, so how long they take is not known: none is forced"},
-		{"GOGC=off, with cycles", true, off(20), false, "only 3 of 5 GC cycles; at their rate until now this is long enough: folio leaks --duration 3m 7"},
+			"6 GC cycles seen; a heap that rises and falls needs 12; at this rate it takes: folio leaks --duration 4m 7"},
+		{"GOGC=off", true, off(60), false, "1 of 5 GC cycles seen; GOGC is off, so no GC cycle is forced"},
+		{"GOGC=off, with cycles", true, off(20), false, "3 of 5 GC cycles seen; at this rate it takes: folio leaks --duration 3m 7"},
 		{"6 cycles of one level", true, steady, true, ""},
 		{"30 cycles", true, rises(2, true), true, ""},
 		{"runtime not read", true, rises(2, false), true, ""},

@@ -143,7 +143,7 @@ type Options struct {
 }
 
 // Watch watches a process. It ends when the process does, or the context.
-func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress func(elapsed time.Duration)) (*Report, error) {
+func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress func(elapsed time.Duration, notes []string)) (*Report, error) {
 	w := &watcher{
 		Report: &Report{}, pid: pid, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
 		starts: map[string]*series{}, system: map[uint64]bool{}, calls: map[uint64]string{},
@@ -153,7 +153,7 @@ func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress 
 		return nil, err
 	}
 	for {
-		progress(time.Since(w.begin))
+		progress(time.Since(w.begin), w.Notes)
 		err := w.read(ctx)
 		switch {
 		case ctx.Err() != nil:

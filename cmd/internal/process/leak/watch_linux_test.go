@@ -61,7 +61,7 @@ func TestPrograms(t *testing.T) {
 			t.Parallel()
 			pid := start(t, path, what)
 			for _, long := range []time.Duration{8 * time.Second, 20 * time.Second, time.Minute} {
-				r, err := Watch(context.Background(), inspect.New(), pid, Options{long, long, long / 60}, func(time.Duration) {})
+				r, err := Watch(context.Background(), inspect.New(), pid, Options{long, long, long / 60}, func(time.Duration, []string) {})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,7 +94,7 @@ func TestBlockedFinalizer(t *testing.T) {
 		pid := start(t, path, what)
 		got := ""
 		for range 20 { // until it has waited for two GC cycles
-			r, err := Watch(context.Background(), inspect.New(), pid, Options{time.Second, time.Second, time.Second / 60}, func(time.Duration) {})
+			r, err := Watch(context.Background(), inspect.New(), pid, Options{time.Second, time.Second, time.Second / 60}, func(time.Duration, []string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestEnds(t *testing.T) {
 		testenv.Missing(t, "%v", err)
 	}
 	n := 0
-	r, err := Watch(context.Background(), inspect.New(), cmd.Process.Pid, Options{time.Hour, time.Hour, time.Millisecond}, func(time.Duration) {
+	r, err := Watch(context.Background(), inspect.New(), cmd.Process.Pid, Options{time.Hour, time.Hour, time.Millisecond}, func(time.Duration, []string) {
 		if n++; n == 5 {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
@@ -130,7 +130,7 @@ func TestEnds(t *testing.T) {
 	if err != nil || !r.Ended || r.Readings < 4 || len(r.Notes) == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = Watch(context.Background(), inspect.New(), cmd.Process.Pid, Options{time.Hour, time.Hour, time.Millisecond}, func(time.Duration) {}); !errors.Is(err, procmem.ErrNoProcess) {
+	if r, err = Watch(context.Background(), inspect.New(), cmd.Process.Pid, Options{time.Hour, time.Hour, time.Millisecond}, func(time.Duration, []string) {}); !errors.Is(err, procmem.ErrNoProcess) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -221,12 +221,14 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 	case blind:
 		a.Text = "Not judged."
 	case l.HeapUnjudged != nil:
-		a.Text = "Not known yet: whether the Go heap grows without end. Nothing else of it does."
+		a.Text = "Unknown: whether the Go heap grows without end. Nothing else does."
 	default:
-		a.Text = "No line, go statement or part of memory grows without end."
+		kinds := watchedKinds(l)
+		last := len(kinds) - 1
+		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " grows without end."
 	}
 	if l.HeapUnjudged != nil {
-		a.Detail = "The Go heap is not judged yet: " + *l.HeapUnjudged
+		a.Detail = "Go heap not judged: " + *l.HeapUnjudged
 	}
 	s.Answers = append(s.Answers, a)
 	b := &Block{Key: true, Title: "What grows", More: "stack"}
@@ -297,6 +299,20 @@ func watchedText(l *result.Leaks) string {
 		out = append(out, unit.Plural(*l.Parts, "part")+" of its memory")
 	}
 	return join(out)
+}
+
+// watchedKinds names what was watched.
+func watchedKinds(l *result.Leaks) (out []string) {
+	if l.Cycles != nil && l.Sites != nil {
+		out = append(out, "line")
+	}
+	if l.Starts != nil {
+		out = append(out, "go statement")
+	}
+	if l.Parts != nil {
+		out = append(out, "part of memory")
+	}
+	return out
 }
 
 // leakValue prints how much there is of what grows.

@@ -75,9 +75,14 @@ func (g *grid) figures() int {
 	return sum
 }
 
-// drop leaves out columns, the least useful first, until names of up to half of the line fit.
+// drop leaves out columns, the least useful first, until names of up to half of the line fit, or
+// what is shown at least of those that are cut.
 func (g *grid) drop() (dropped bool) {
-	for g.figures()+min(g.width[g.name], g.room/2)+2 > g.room {
+	most := g.room / 2
+	if g.head[g.name].Cut {
+		most = leastCut
+	}
+	for g.figures()+min(g.width[g.name], most)+2 > g.room {
 		least := -1
 		for i, c := range g.head {
 			if c.Drop > 0 && g.width[i] > 0 && i != g.name && (least < 0 || c.Drop < g.head[least].Drop) {
