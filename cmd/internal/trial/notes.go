@@ -180,6 +180,9 @@ func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
 // FailedNote says of which runs the figures are where all failed.
 const FailedNote = "the figures are of a failed run"
 
+// NoneCounts begins what is said where the load generator was late in all runs.
+const NoneCounts = "LATE: no run counts: "
+
 // AddNotes notes what a reader of the figures must know. read says that GC cycles were to be
 // seen.
 func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
@@ -194,7 +197,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 	}
 	switch last := samples[len(samples)-1]; {
 	case late == len(samples):
-		notes.Add("LATE: no run counts: " + last.Failure)
+		notes.Add(NoneCounts + last.Failure)
 	case failed+late == len(samples) && last.FailureKind == FailedInterrupted:
 		notes.Add("the run was " + last.Failure + ": its figures are of the time until then")
 	case failed+late == len(samples) && last.Interrupted:

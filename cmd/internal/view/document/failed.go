@@ -48,7 +48,7 @@ func again(f *result.File) []Step {
 		return nil
 	case f.Kind == result.KindAttach:
 		return []Step{{"Look at it again:", formatf("folio run --attach %d", p.Attached)}}
-	case len(p.Command) == 0:
+	case len(p.Command) == 0 || p.Attached != 0: // what a search says of a process has what to do
 		return nil
 	}
 	folio := result.ShellLine(append([]string{"folio", f.Kind}, p.Conditions()...))
@@ -149,9 +149,12 @@ func unseenProcesses(processes []result.ProcessLine, u *result.Unseen) (a Answer
 	if len(processes) > 0 || u == nil || u.Denied == 0 && u.Hidden == nil {
 		return a, false
 	}
-	why := formatf("%d are of other users, or protected", u.Denied)
-	if u.Hidden != nil {
+	why := formatf("%d of other users, or protected", u.Denied)
+	switch {
+	case u.Hidden != nil:
 		why = *u.Hidden
+	case u.Small > 0:
+		return Answer{Main: true, Text: "No process that folio may look at has as much anonymous memory as a huge page."}, true
 	}
 	return Answer{Main: true, Bad: true, Goal: "Failed", Text: formatf("No process could be looked at: %s.", why),
 		Steps: []Step{{"Look as root:", "sudo folio inspect"}}}, true

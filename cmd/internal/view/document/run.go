@@ -45,7 +45,7 @@ func runSection(f *result.File) *Section {
 			s.Answers[0].Sure = upper(last.Charged) + "."
 		}
 		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool {
-			return n == trial.FailedNote || strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
+			return n == trial.FailedNote || strings.HasPrefix(n, trial.NoneCounts) || strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
 		})
 	}
 	var over []timed

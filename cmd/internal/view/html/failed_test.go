@@ -86,6 +86,8 @@ func brokenFiles() map[string]struct {
 	hidden.Process = &result.Process{ProcessID: result.ProcessID{PID: 4242, Name: "prog"}, Notes: []string{"smaps cannot be read: permission denied"}}
 	none := result.NewInspect("v0")
 	none.Kind, none.Processes, none.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Denied: 12, DeniedBytes: 1 << 30}
+	small := result.NewInspect("v0")
+	small.Kind, small.Processes, small.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Denied: 1, Small: 9}
 	unlisted := result.NewInspect("v0")
 	unlisted.Kind, unlisted.Processes, unlisted.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Hidden: new("/proc is mounted with hidepid=invisible")}
 	useless := resulttest.Suggest("./prog")
@@ -99,7 +101,8 @@ func brokenFiles() map[string]struct {
 			"sudo folio doctor 4242</code>"}},
 		"inspect blind": {hidden, []string{"The memory of process 4242 could not be looked at: smaps cannot be read: permission denied.",
 			"sudo folio inspect 4242</code>"}},
-		"list blind":  {none, []string{"No process could be looked at: 12 are of other users, or protected.", "sudo folio inspect</code>"}},
+		"list blind":  {none, []string{"No process could be looked at: 12 of other users, or protected.", "sudo folio inspect</code>"}},
+		"list small":  {small, []string{"No process that folio may look at has as much anonymous memory as a huge page."}},
 		"list hidden": {unlisted, []string{"No process could be looked at: /proc is mounted with hidepid=invisible.", "not seen: /proc is", "sudo folio inspect</code>"}},
 		"suggest without samples": {useless, []string{"Nothing to gain by an arena: the profile has no samples.",
 			"folio run -- go test -run &#39;^$&#39; ./prog</code>"}},
