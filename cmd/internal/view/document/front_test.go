@@ -83,3 +83,22 @@ func memory(a *result.Arm, lo, hi float64) {
 		a.Summary.Figures[key] = i
 	}
 }
+
+// What decides, adjusted for drift, is not there again as it was measured.
+func TestMetricIsOneColumn(t *testing.T) {
+	for _, name := range []string{"wall", "cpu"} {
+		t.Run(name, func(t *testing.T) {
+			f := resulttest.Tune(8, "./prog")
+			f.Metric = &result.Target{Name: name}
+			n := 0
+			for _, c := range newTuned(f).table().Head {
+				if strings.EqualFold(c.Label, name) {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d columns of %s, want 1", n, name)
+			}
+		})
+	}
+}

@@ -373,7 +373,7 @@ func (t *tuned) figures() (out []figure.Figure) {
 		gc = byRuntime
 	}
 	for _, key := range []string{"memory_tax_fraction", gc, "wall_seconds", "cpu_seconds", "minor_faults"} {
-		if f := figure.ByKey(key); f.Short != t.of.spec.Name {
+		if f := figure.ByKey(key); !strings.EqualFold(f.Short, t.of.spec.Name) {
 			out = append(out, f)
 		}
 	}
@@ -385,9 +385,9 @@ func (t *tuned) cells(a *tunedArm) (out []Cell) {
 	for _, m := range t.figures() {
 		v, ok := a.Summary.Center(m.Key)
 		switch {
-		case m.Short == result.MetricWall:
+		case m.Key == "wall_seconds":
 			v, ok = a.Final.Wall, true
-		case m.Short == result.MetricCPU:
+		case m.Key == "cpu_seconds":
 			v, ok = a.Final.CPU, true
 		}
 		if ok {
