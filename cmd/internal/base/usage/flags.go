@@ -103,8 +103,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.Is(err, pflag.ErrHelp):
 		return pflag.ErrHelp
 	case errors.As(err, &unknown):
+		if args := cmd.Flags().Args(); !cmd.HasParent() && len(args) > 0 && cmd.Args != nil {
+			return cmd.Args(cmd, args) // the flags are of a program, which no command was given for
+		}
 		name := "--" + unknown.GetSpecifiedName()
 		if s := unknown.GetSpecifiedShortnames(); s != "" {
+			if word, _, _ := strings.Cut(s, "="); len(word) > 1 && cmd.Flags().Lookup(word) != nil {
+				return Errorf("unknown flag -%s: did you mean --%s?", s, s)
+			}
 			return Errorf("unknown flag -%s%s", s, see)
 		}
 		if instead := cmd.Annotations[name]; instead != "" {
