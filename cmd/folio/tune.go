@@ -347,7 +347,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := show(out, file, text.Options{Full: f.full}); err != nil || f.kubernetes == "" || res.Answer.State == tune.TooLittle {
+	if err := show(out, file, text.Options{Full: f.full}); err != nil || f.kubernetes == "" || res.Answer.State == tune.TooLittle || res.Answer.State == tune.NoEffect {
 		return err
 	}
 	if _, err := io.WriteString(out, "\n"); err != nil {

@@ -357,9 +357,12 @@ type Recommendation struct {
 
 // Recommended returns what a search recommends first, and the arm that was measured for it.
 func (f *File) Recommended() (*Recommendation, *Arm, error) {
-	if f.Answer == nil || f.Answer.State == AnswerTooLittle || len(f.Recommendations) == 0 {
+	if f.Answer == nil || f.Answer.State == AnswerTooLittle || f.Answer.State == AnswerNoEffect || len(f.Recommendations) == 0 {
 		why := "too little was measured"
-		if f.Error != "" {
+		switch {
+		case f.Answer != nil && f.Answer.Inert != "":
+			why = f.Answer.Inert
+		case f.Error != "":
 			why = f.Error
 		}
 		return nil, nil, errors.New("it recommends nothing: " + why)
