@@ -28,8 +28,9 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 		return []*Process{p}, nil
 	}
 	var pids []int
+	dir := ""
 	if w.Cgroup != "" {
-		pids, err = inCgroup(proc, w.Cgroup)
+		dir, pids, err = inCgroup(proc, w.Cgroup)
 	} else {
 		pids, err = proc.PIDs()
 	}
@@ -53,7 +54,7 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 	case denied != nil:
 		return all, denied
 	case len(all) == 0 && w.Cgroup != "":
-		return nil, fmt.Errorf("set: no Go program in the cgroup %s", w.Cgroup)
+		return nil, fmt.Errorf("set: no Go program in the cgroup %s", dir)
 	case len(all) == 0:
 		return nil, fmt.Errorf("set: no Go program named %s", w.Name)
 	}
@@ -61,12 +62,12 @@ func OpenAll(proc procmem.FS, w Which) (all []*Process, err error) {
 }
 
 // inCgroup lists the processes of a cgroup and of its descendants.
-func inCgroup(proc procmem.FS, name string) (pids []int, err error) {
-	dir, err := charge.Directory(proc, name)
-	if err != nil {
-		return nil, fmt.Errorf("--cgroup %s: %w", name, err)
+func inCgroup(proc procmem.FS, name string) (dir string, pids []int, err error) {
+	if dir, err = charge.Directory(proc, name); err != nil {
+		return "", nil, fmt.Errorf("--cgroup %s: %w", name, err)
 	}
-	return procmem.CgroupProcesses(dir)
+	pids, err = procmem.CgroupProcesses(dir)
+	return dir, pids, err
 }
 
 // named reports whether a process has this name: its comm, which inspect and ps show, or the
