@@ -119,12 +119,22 @@ func texts(err error, all bool) string {
 		if _, shown := e.(shownError); errors.Is(e, syscall.EPIPE) || shown && !all {
 			continue
 		}
-		text := oneLine(e.Error())
+		text := oneLine(withoutCall(e))
 		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
 			said = append(said, text)
 		}
 	}
 	return strings.Join(said, "; ")
+}
+
+// withoutCall is the text of an error without the system call that failed to read a file.
+func withoutCall(err error) string {
+	text := err.Error()
+	var file *fs.PathError
+	if errors.As(err, &file) && slices.Contains([]string{"open", "stat", "lstat", "read"}, file.Op) {
+		text = strings.Replace(text, file.Error(), file.Path+": "+file.Err.Error(), 1)
+	}
+	return text
 }
 
 // oneLine joins the lines of what another command said, which may be indented.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	goversion "go/version"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
+	"github.com/foliomem/folio/cmd/internal/program/toolchain"
 	"github.com/foliomem/folio/internal/base/console"
 )
 
@@ -74,11 +73,9 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	}
 	env := os.Environ()
 	if v := f.goVersion; v != "" {
-		if !strings.HasPrefix(v, "go") {
-			v = "go" + v
-		}
-		if !goversion.IsValid(v) || goversion.Compare(v, "go1") < 0 {
-			return misusef("--go %s: not a version of Go: use one such as go1.25.5", f.goVersion)
+		v, err := toolchain.Parse(v)
+		if err != nil {
+			return misusef("--go: %w", err)
 		}
 		env = append(env, "GOTOOLCHAIN="+v)
 	}
@@ -107,7 +104,7 @@ func (a *app) lines(lines []string) (err error) {
 func (a *app) patchesOf(f patchesFlags) error {
 	doc, err := overlay.ListFile(f.of)
 	if err != nil {
-		return fmt.Errorf("--of: %w", err)
+		return fmt.Errorf("--of %w", err)
 	}
 	if f.json {
 		return a.writeJSON(doc)

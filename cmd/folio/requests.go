@@ -114,7 +114,7 @@ func (f *requestFlags) parse(urls []string) (o load.Options, err error) {
 	}
 	if f.body != "" {
 		if o.Body, err = input.ReadFile(f.body, input.MaxBody); err != nil {
-			return o, fmt.Errorf("--%sbody: %w", f.prefix, err)
+			return o, fmt.Errorf("--%sbody %w", f.prefix, err)
 		}
 	}
 	o.TLS = f.tls()

@@ -28,10 +28,10 @@ func TestErrorsSayWhatWasTyped(t *testing.T) {
 		code int
 		want string
 	}{
-		{"patches --of text", exitFailure, "--of: text: not a Go program: no build information of Go"},
-		{"patches --of text --json", exitFailure, "--of: text: not a Go program: no build information of Go"},
-		{"patches --of nosuch", exitFailure, "--of: open nosuch: no such file or directory"},
-		{"patches --go foo", exitMisuse, "--go foo: not a version of Go: use one such as go1.25.5"},
+		{"patches --of text", exitFailure, "--of text: not a Go program: no build information of Go"},
+		{"patches --of text --json", exitFailure, "--of text: not a Go program: no build information of Go"},
+		{"patches --of nosuch", exitFailure, "--of nosuch: no such file or directory"},
+		{"patches --go foo", exitMisuse, `--go: "foo" is not a release of Go: use one such as go1.27.4`},
 		{"patch " + self + " -o nosuch/x", exitFailure, "patch: write nosuch/x: no such file or directory"},
 		{"compare long.txt short.txt", exitFailure, "long.txt:2: the line is longer than the 64KiB that the Go benchmark format is read by"},
 		{"run --metric x=(\\d -- true", exitMisuse, "--metric 'x=(\\d': error parsing regexp: missing closing ): `(\\d`"},
@@ -40,12 +40,16 @@ func TestErrorsSayWhatWasTyped(t *testing.T) {
 		{"tune --memlimit 1GiB -- true", exitMisuse, "unknown flag --memlimit: tune searches GOMEMLIMIT itself; folio run takes --memlimit"},
 		{"tune --budgt 3s -- true", exitMisuse, "unknown flag --budgt: did you mean --budget?"},
 		{"help foo", exitMisuse, "unknown command foo: see 'folio --help'"},
+		{"patches --go go1.2", exitMisuse, "--go: go1.2 is too old: want go1.21.0 or later"},
+		{"report nosuch", exitFailure, "nosuch: no such file or directory"},
+		{"gofmt -l .", exitMisuse, "unknown command gofmt: see 'folio --help'; to measure a program: folio run -- gofmt"},
+		{"run -count 3 -- true", exitMisuse, "unknown flag -count: did you mean --count?"},
 		{"rnu -- gofmt", exitMisuse, "unknown command rnu: did you mean run?"},
 		{"help tnue", exitMisuse, "unknown command tnue: did you mean tune?"},
-		{"run --input nosuch -- true", exitFailure, "--input: open nosuch: no such file or directory"},
-		{"load --rate 1 --body nosuch http://127.0.0.1:1/", exitFailure, "--body: open nosuch: no such file or directory"},
-		{"load --rate 1 --body . http://127.0.0.1:1/", exitFailure, "--body: open .: not a regular file"},
-		{"tune --ready http://127.0.0.1:1/ --rate 1 --load-body nosuch -- true", exitFailure, "--load-body: open nosuch: no such file or directory"},
+		{"run --input nosuch -- true", exitFailure, "--input nosuch: no such file or directory"},
+		{"load --rate 1 --body nosuch http://127.0.0.1:1/", exitFailure, "--body nosuch: no such file or directory"},
+		{"load --rate 1 --body . http://127.0.0.1:1/", exitFailure, "--body .: not a regular file"},
+		{"tune --ready http://127.0.0.1:1/ --rate 1 --load-body nosuch -- true", exitFailure, "--load-body nosuch: no such file or directory"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := exit(&stderr, run(context.Background(), strings.Fields(tt.args), nil, &stdout, &stderr))

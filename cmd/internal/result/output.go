@@ -114,7 +114,11 @@ func (o *Output) wrap(err error) error {
 		err = pe.Err // the path is said once, and never the temporary one
 	}
 	dir := filepath.Dir(o.path)
-	if info, dirErr := os.Stat(dir); errors.Is(err, os.ErrNotExist) && dirErr == nil && info.IsDir() {
+	switch info, dirErr := os.Stat(dir); {
+	case !errors.Is(err, os.ErrNotExist):
+	case errors.Is(dirErr, os.ErrNotExist):
+		return fmt.Errorf("%s %s: directory %s does not exist", o.flag, o.path, dir)
+	case dirErr == nil && info.IsDir():
 		return fmt.Errorf("%s %s: no file can be made in %s", o.flag, o.path, dir) // as in /proc
 	}
 	return fmt.Errorf("%s %s: %w", o.flag, o.path, err)

@@ -135,7 +135,7 @@ func readHeapFile(path string) (p *profile.Profile, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if p, err = callsite.Parse(file); err != nil {
-		err = fmt.Errorf("%s: read profile: %w", path, err)
+		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return p, err
 }

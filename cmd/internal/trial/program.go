@@ -252,7 +252,7 @@ func CheckInput(path string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("--input: %w", err)
+		return fmt.Errorf("--input %w", err)
 	}
 	return f.Close()
 }

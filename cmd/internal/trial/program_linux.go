@@ -257,7 +257,7 @@ func (p *Program) stdin() (*os.File, error) {
 	if p.Input != "" {
 		f, err := os.Open(p.Input)
 		if err != nil {
-			return nil, fmt.Errorf("--input: %w", err)
+			return nil, fmt.Errorf("--input %w", err)
 		}
 		return f, nil
 	}

@@ -45,6 +45,9 @@ func (g *git) open(ctx context.Context) (err error) {
 		return err
 	}
 	if g.prefix, err = g.run(ctx, nil, "rev-parse", "--show-prefix"); err != nil {
+		if strings.HasPrefix(err.Error(), "git: not a git repository") {
+			return fmt.Errorf("%s is not in a git repository: run folio in that of the program", g.here)
+		}
 		return err
 	}
 	g.top, err = g.run(ctx, nil, "rev-parse", "--show-toplevel")
@@ -63,7 +66,7 @@ func (g *git) source(ctx context.Context, rev string) (*Revision, error) {
 		if rev == workingTree {
 			return nil, errors.New("the repository has no commit yet")
 		}
-		return nil, fmt.Errorf("no revision %s in the repository %s", rev, g.top)
+		return nil, fmt.Errorf("no revision %s in the repository %s: git branch --all and git tag list names", rev, g.top)
 	}
 	if rev == workingTree {
 		out.Dirty, err = g.dirty(ctx)

@@ -53,7 +53,7 @@ func ParseRevisions(revs, args []string, dashed bool) (*Revisions, error) {
 	out := &Revisions{}
 	for _, rev := range revs {
 		if rev = strings.TrimSpace(rev); rev == "" || strings.HasPrefix(rev, "-") {
-			return nil, usage.Errorf("--rev %s: %q is not a revision: want such as main,HEAD", strings.Join(revs, ","), rev)
+			return nil, usage.Errorf("--rev %s: %q is not a revision: give names such as main,HEAD", strings.Join(revs, ","), rev)
 		}
 		out.Names = append(out.Names, rev)
 	}

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
@@ -37,10 +36,13 @@ func Parse(r io.Reader) (*profile.Profile, error) {
 		err = p.CheckValid()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("not a pprof profile: %w", err)
+		return nil, ErrNotProfile
 	}
 	return p, nil
 }
+
+// ErrNotProfile says that a file is none of pprof.
+var ErrNotProfile = errors.New("not a pprof profile")
 
 // What the parts of a profile take when they are read, in bytes, with what is
 // needed for a while and room for slices to grow. From package profile.

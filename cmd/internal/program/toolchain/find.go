@@ -42,7 +42,7 @@ func Parse(s string) (string, error) {
 	case version.IsValid(v) && version.Lang(v) == v:
 		return "", fmt.Errorf("%q is a version of the language: want a release, such as %s", s, releaseOf(v))
 	case !release.MatchString(v):
-		return "", fmt.Errorf("%q is not a release of Go: want such as go1.27.4", s)
+		return "", fmt.Errorf("%q is not a release of Go: use one such as go1.27.4", s)
 	}
 	return v, nil
 }

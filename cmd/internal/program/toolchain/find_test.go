@@ -22,9 +22,9 @@ func TestParse(t *testing.T) {
 		"1.4":         "go1.4 is too old: want go1.21.0 or later",
 		"go1.20rc1":   "go1.20rc1 is too old: want go1.21.0 or later",
 		"go1.20.5":    "go1.20.5 is too old: want go1.21.0 or later",
-		"latest":      `"latest" is not a release of Go: want such as go1.27.4`,
-		"":            `"" is not a release of Go: want such as go1.27.4`,
-		"go1.27.4 -x": `"go1.27.4 -x" is not a release of Go: want such as go1.27.4`,
+		"latest":      `"latest" is not a release of Go: use one such as go1.27.4`,
+		"":            `"" is not a release of Go: use one such as go1.27.4`,
+		"go1.27.4 -x": `"go1.27.4 -x" is not a release of Go: use one such as go1.27.4`,
 	} {
 		got, err := Parse(in)
 		if err != nil {

@@ -45,19 +45,24 @@ type Profile struct {
 var columns = [...]string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}
 
 // ErrNotAllocations is wrapped by the error for a profile of something else.
-var ErrNotAllocations = errors.New("not an allocation profile: write one with go test -memprofile FILE, or pprof.Lookup(\"allocs\")")
+var ErrNotAllocations = errors.New("not an allocation profile; " + howToWrite)
+
+const howToWrite = `write one with go test -memprofile FILE, or pprof.Lookup("allocs")`
 
 // Read reads a profile in pprof's format.
 func Read(r io.Reader) (*Profile, error) {
 	p, err := callsite.Parse(r)
 	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
+		if errors.Is(err, callsite.ErrNotProfile) {
+			err = fmt.Errorf("%w; %s", err, howToWrite)
+		}
+		return nil, err
 	}
 	var at [len(columns)]int
 	for i, c := range columns {
 		at[i] = slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == c })
 		if at[i] < 0 {
-			return nil, fmt.Errorf("read profile: no values of type %s: %w", c, ErrNotAllocations)
+			return nil, fmt.Errorf("no values of type %s: %w", c, ErrNotAllocations)
 		}
 	}
 	out := &Profile{}

@@ -10,6 +10,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/guard"
 	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
@@ -109,6 +110,9 @@ func attached(pid int, err error) error {
 	}
 	if errors.Is(err, goruntime.ErrGone) || procmem.Gone(err) {
 		err = procmem.ErrNoProcess
+	}
+	if errors.Is(err, executable.ErrNotGo) {
+		return fmt.Errorf("--attach %d: %w; folio run --attach %d measures any program", pid, err, pid)
 	}
 	return fmt.Errorf("--attach %d: %w", pid, err)
 }
