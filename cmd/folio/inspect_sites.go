@@ -38,10 +38,14 @@ func (f *inspectFlags) checkSites(args []string) error {
 func (f *inspectFlags) heapOutput() output.File { return output.File{Flag: "--heap", Path: f.heap} }
 
 func pidOf(command, arg string) (int, error) {
-	if n, err := strconv.Atoi(arg); err == nil && n > 0 {
-		return n, nil
+	n, err := strconv.Atoi(arg)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s %s: want the id of a process, such as $(%s)", command, arg, result.ShellLine([]string{"pgrep", "-n", arg}))
+	case n < 1:
+		return 0, fmt.Errorf("%s %s: want the id of a process", command, arg)
 	}
-	return 0, fmt.Errorf("%s %s: want the id of a process", command, arg)
+	return n, nil
 }
 
 // inspectSites shows what keeps the memory of a process: by its heap profile, against an
