@@ -68,9 +68,9 @@ func NewDoctor(folio string, f *diagnose.Facts, d diagnose.Diagnosis) *Doctor {
 // JSON returns the file's text.
 func (f *Doctor) JSON() ([]byte, error) { return indented(f) }
 
-// NotPermitted says why checks of a process were not permitted, and how they are; "" where all
-// were.
-func (f *Doctor) NotPermitted() string {
+// Denied is how many checks of a process were not permitted, and why, and how they are; "" where
+// all were.
+func (f *Doctor) Denied() (n int, text string) {
 	need, refused, why := 0, 0, ""
 	for _, c := range f.Checks {
 		if c.State != CheckNotChecked || c.Why == nil || f.Process == nil {
@@ -84,10 +84,10 @@ func (f *Doctor) NotPermitted() string {
 	}
 	switch {
 	case need > 0:
-		return fmt.Sprintf("Not permitted: %s, because process %d%s. As root: sudo folio doctor %[2]d",
+		return need, fmt.Sprintf("Not permitted: %s, because process %d%s. As root: sudo folio doctor %[2]d",
 			unit.Plural(need, "check"), f.Process.PID, strings.TrimPrefix(why, "it"))
 	case refused > 0:
-		return fmt.Sprintf("Not permitted: %s: %s.", unit.Plural(refused, "check"), procmem.Refuses)
+		return refused, fmt.Sprintf("Not permitted: %s: %s.", unit.Plural(refused, "check"), procmem.Refuses)
 	}
-	return ""
+	return 0, ""
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -238,22 +239,34 @@ func doctorSection(f *result.Doctor) *Section {
 		}
 	}
 	ran := 0
-	checks := &Table{Caption: "Checks that found something, or could not be made", Sort: true, Wrap: true,
-		Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
-	clean, apart := &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}, &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}
+	head := func(labels ...string) (out []Column) {
+		for _, l := range labels {
+			out = append(out, Column{Label: l})
+		}
+		return out
+	}
+	undone := &Table{Sort: true, Wrap: true, Head: head("check", "why")}
+	clean := &Table{Sort: true, Wrap: true, Head: head("check", "about", "not found")}
+	apart := &Table{Wrap: true, Head: []Column{{Label: "checks", Num: true}, {Label: "why"}, {Label: "which"}}}
+	reasons := make(map[string][]string)
 	for _, c := range f.Checks {
-		if c.State == result.CheckClean || c.State == result.CheckFound {
-			ran++
-		}
-		to := checks
+		why := text(c.Why)
 		switch c.State {
+		case result.CheckFound:
+			ran++
 		case result.CheckClean:
-			to = clean
+			ran++
+			clean.Rows = append(clean.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)), plain(c.Title)}})
 		case result.CheckDoesNotApply, result.CheckNotAsked:
-			to = apart
+			why = cmp.Or(why, "skipped")
+			reasons[why] = append(reasons[why], c.ID)
+		default:
+			undone.Rows = append(undone.Rows, Row{Cells: []Cell{code(c.ID), plain(why)}})
 		}
-		to.Rows = append(to.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)),
-			plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		n := len(reasons[why])
+		apart.Rows = append(apart.Rows, Row{Cells: []Cell{num(itoa(n), float64(n)), plain(why), code(join(reasons[why]))}})
 	}
 	for i, h := range f.Findings {
 		var read []string
@@ -273,21 +286,20 @@ func doctorSection(f *result.Doctor) *Section {
 	} else if len(f.Findings) == 0 {
 		s.Answers = []Answer{{Main: true, Text: "Nothing was found.", Sure: title + "."}}
 	}
-	s.Verdict = strings.TrimSpace(report.DoctorSum(f) + " " + f.NotPermitted())
+	s.Verdict = report.DoctorSum(f)
 	b := &Block{Title: title}
-	if len(checks.Rows) > 0 {
-		b.Tables = []*Table{checks}
-		checks.dropEmpty()
-	}
 	for _, x := range []struct {
 		of   *Table
+		n    int
 		what string
-	}{{clean, " passed"}, {apart, " left out, or about something else"}} {
-		if n := len(x.of.Rows); n > 0 {
-			x.of.dropEmpty()
-			x.of.Caption = upper(unit.Plural(n, "check")) + x.what
+	}{{undone, len(undone.Rows), " could not be made"}, {clean, len(clean.Rows), " passed"}, {apart, len(f.Checks) - ran - len(undone.Rows), " left out"}} {
+		if x.n > 0 {
+			x.of.Caption = upper(unit.Plural(x.n, "check")) + x.what
 			b.Folds = append(b.Folds, &Fold{Title: x.of.Caption, Tables: []*Table{x.of}})
 		}
+	}
+	if len(undone.Rows) > 0 {
+		b.Tables, b.Folds = b.Folds[0].Tables, b.Folds[1:]
 	}
 	s.Blocks = append(s.Blocks, b)
 	return s

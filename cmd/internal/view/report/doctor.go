@@ -18,7 +18,8 @@ func countChecks(f *result.Doctor, s result.State) (n int) {
 	return n
 }
 
-// DoctorSum says how many checks there were, and what became of them.
+// DoctorSum says how many checks there were, with their outcomes, and how those are permitted
+// that were not.
 func DoctorSum(f *result.Doctor) string {
 	text := unit.Plural(countChecks(f, result.CheckFound)+countChecks(f, result.CheckClean), "check") + ": "
 	if len(f.Findings) == 0 {
@@ -38,7 +39,8 @@ func DoctorSum(f *result.Doctor) string {
 		}
 		text += strings.Join(parts, ", ")
 	}
-	if n := countChecks(f, result.CheckNotChecked); n > 0 {
+	denied, why := f.Denied()
+	if n := countChecks(f, result.CheckNotChecked) - denied; n > 0 {
 		text += fmt.Sprintf("; %d could not be checked", n)
 	}
 	if n := countChecks(f, result.CheckNotAsked); n > 0 {
@@ -51,5 +53,5 @@ func DoctorSum(f *result.Doctor) string {
 			text += fmt.Sprintf("; %d are for a process: folio doctor PID", n)
 		}
 	}
-	return text + "."
+	return strings.TrimSpace(text + ". " + why)
 }

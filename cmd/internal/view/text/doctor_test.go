@@ -190,12 +190,12 @@ func TestDoctorDenied(t *testing.T) {
 		}
 	}
 	set(denied)
-	want := fmt.Sprintf("5 could not be checked. Not permitted: 5 checks, because process %d belongs to user 0, and folio runs as user 65534. As root: sudo folio doctor %[1]d\n", pid)
+	want := fmt.Sprintf("1 note. Not permitted: 5 checks, because process %d belongs to user 0, and folio runs as user 65534. As root: sudo folio doctor %[1]d\n", pid)
 	if text := doctorText(t, file, 1000); !strings.Contains(text, want) {
 		t.Errorf("%s, want %s", text, want)
 	}
 	set(refused)
-	if text, want := doctorText(t, file, 1000), "5 could not be checked. Not permitted: 5 checks: the kernel refuses it, "; !strings.Contains(text, want) {
+	if text, want := doctorText(t, file, 1000), "1 note. Not permitted: 5 checks: the kernel refuses it, "; !strings.Contains(text, want) {
 		t.Errorf("%s, want %s", text, want)
 	}
 }

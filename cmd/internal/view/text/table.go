@@ -22,6 +22,9 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		p.say("  ", caption)
 	}
 	t = p.shown(t)
+	if t.Wrap && p.long(t) && p.hanging(t) {
+		return
+	}
 	if t.Wrap && len(t.Head) > 2 && p.long(t) {
 		p.sentences(t)
 		return
@@ -131,6 +134,49 @@ func (p *printer) long(t *document.Table) bool {
 		sum += most + 2
 	}
 	return sum > room
+}
+
+// hanging prints a table whose last cells are sentences, each wrapped beside the others of its
+// row; false where those leave less than half of a line.
+func (p *printer) hanging(t *document.Table) bool {
+	last := len(t.Head) - 1
+	head := document.Row{}
+	for _, c := range t.Head {
+		head.Cells = append(head.Cells, document.Cell{Text: c.Label})
+	}
+	rows := append([]document.Row{head}, t.Rows...)
+	room, sum := cmp.Or(p.o.Width, widest), 2
+	width := make([]int, last)
+	for i := range width {
+		for _, r := range rows {
+			width[i] = max(width[i], console.Width(console.Line(r.Cells[i].Text)))
+		}
+		sum += width[i] + 2
+	}
+	if t.Head[last].Num || sum > room/2 {
+		return false
+	}
+	for _, r := range rows {
+		line := "  "
+		for i, w := range width {
+			text := console.Line(r.Cells[i].Text)
+			pad := strings.Repeat(" ", w-console.Width(text))
+			if t.Head[i].Num {
+				text = pad + text + "  "
+			} else {
+				text += pad + "  "
+			}
+			line += text
+		}
+		if p.o.Width <= 0 {
+			p.line(line + r.Cells[last].Text)
+			continue
+		}
+		for _, l := range console.Wrap(line, strings.Repeat(" ", sum), r.Cells[last].Text, p.o.Width) {
+			p.line(l)
+		}
+	}
+	return true
 }
 
 // sides is how many columns a table has that compares two sides: which one a cell is of must
