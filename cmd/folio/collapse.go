@@ -44,9 +44,6 @@ Run it with sudo, or
 It works whatever the system's policy for transparent huge pages is, but not for a
 process that opted out of them (PR_SET_THP_DISABLE).`
 
-// defaultMaxRate keeps the stalls of the program rare: see docs/collapse.md.
-const defaultMaxRate = "128MiB"
-
 func newCollapse(a *app) *cobra.Command {
 	f := &collapseFlags{}
 	cmd := &cobra.Command{
@@ -67,7 +64,7 @@ func newCollapse(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "collapse windows with at least this `share` in memory, 0.5 to 1")
 	fs.StringVar(&f.maxSize, "max-size", "", "collapse at most this `size`, the densest windows first (default no limit)")
-	fs.StringVar(&f.maxRate, "max-rate", defaultMaxRate, "collapse at most this `size` per second, evenly, so that few requests wait; off: no limit")
+	fs.StringVar(&f.maxRate, "max-rate", unit.Exact(collapser.DefaultRate), "collapse at most this `size` per second, evenly, so that few requests wait; off: no limit")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing; needs no CAP_SYS_NICE")
 	watchFlag(fs, &f.watch, "1s", "follow the growth of the program, reading every `interval`, until it ends or ctrl-C (default 1s)")
 	fs.BoolVar(&f.all, "all-anonymous", false, "collapse all private anonymous memory but stacks of threads, of any program")

@@ -37,7 +37,7 @@ var arenas = &Experiment{
 var arenasJSON = &Experiment{
 	Name:     "arenas-json",
 	Family:   arenasFamily,
-	Question: "And a JSON document that is decoded into nodes, again and again?",
+	Question: "What do arenas save when JSON documents are decoded into nodes?",
 	Source:   "none: nodes of one type with text of all lengths, in one goroutine",
 	Figures:  arenasFigures,
 	defaults: Params{Size: 128 << 20, Count: 8, Rounds: 6},
@@ -51,8 +51,8 @@ var arenasJSON = &Experiment{
 var arenasIndex = &Experiment{
 	Name:     "arenas-index",
 	Family:   arenasFamily,
-	Question: "And an ordered index of small nodes, where looking up is most of the work?",
-	Source:   "Go issue 73381 (2025), as far as it goes: the treap of bleve's index is made of many small objects",
+	Question: "What do arenas save in an ordered index of small nodes, where most of the work is lookups?",
+	Source:   "after Go issue 73381 (2025): the treap of bleve's index is made of many small objects",
 	Figures:  arenasFigures,
 	defaults: Params{Size: 32 << 20, Count: 2, Rounds: 6},
 	quick:    Params{Size: 4 << 20, Count: 2, Rounds: 3},

@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/process/collapser"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // A Collapsing is what a result of folio collapse is made of: what it did, or would do.
@@ -153,6 +154,26 @@ func newState(s *collapser.State) *CollapseState {
 		return nil
 	}
 	return &CollapseState{s.Resident, newWindows(s.Windows), newFaults(s.Faults)}
+}
+
+// Line is the command that does what a dry run planned.
+func (f *Collapse) Line() string {
+	line := "sudo folio collapse"
+	if f.All {
+		line += " --all-anonymous"
+	}
+	if f.MinDensity != inspect.MinDensity {
+		line += fmt.Sprintf(" --min-density %v", f.MinDensity)
+	}
+	if f.Budget != nil {
+		line += " --max-size " + unit.Exact(*f.Budget)
+	}
+	if f.Rate == nil {
+		line += " --max-rate off"
+	} else if *f.Rate != collapser.DefaultRate {
+		line += " --max-rate " + unit.Exact(*f.Rate)
+	}
+	return fmt.Sprintf("%s %d", line, f.PID)
 }
 
 // JSON returns the file's text.

@@ -9,6 +9,10 @@ import (
 	"github.com/foliomem/folio/internal/system/page"
 )
 
+// DefaultRate is that of folio collapse, in bytes a second. It keeps the stalls of the program
+// rare: see docs/collapse.md.
+const DefaultRate = 128 << 20
+
 // Options say what to collapse.
 type Options struct {
 	// MinDensity is the share of a window's base pages that must be resident, from

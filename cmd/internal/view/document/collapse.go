@@ -36,10 +36,11 @@ func collapsed(f *result.Collapse) Answer {
 	a := Answer{Main: true, Figure: unit.Size(f.Bytes)}
 	switch {
 	case f.Windows.Collapsed == 0 && f.DryRun:
-		return Answer{Main: true, Text: "Nothing is to be done."}
+		return Answer{Main: true, Text: "Nothing to do."}
 	case f.Windows.Collapsed == 0:
 		return Answer{Main: true, Text: "Nothing was put on huge pages."}
 	case f.DryRun:
+		a.Line = f.Line()
 		a.Text = formatf("would be put on huge pages, which takes %s more memory", unit.Size(f.Filled))
 		if f.Rate != nil && *f.Rate > 0 {
 			a.Text += formatf(", in %s at %s/s", unit.Seconds(float64(f.Bytes)/float64(*f.Rate)), unit.Size(*f.Rate))
@@ -79,9 +80,9 @@ func states(f *result.Collapse) *Table {
 	return t
 }
 
-// outcomes counts windows by what became of them; those of nothing are left out.
+// outcomes counts windows by outcome; those of nothing are left out.
 func outcomes(f *result.Collapse) *Table {
-	t := &Table{Head: []Column{{Label: "windows", Num: true}, {Label: "what became of them"}}}
+	t := &Table{Head: []Column{{Label: "windows", Num: true}, {Label: "outcome"}}}
 	add := func(n int, what string) {
 		if n > 0 {
 			t.Rows = append(t.Rows, Row{Cells: []Cell{num(unit.Count(float64(n)), float64(n)), plain(what)}})
@@ -89,6 +90,7 @@ func outcomes(f *result.Collapse) *Table {
 	}
 	o := f.Windows
 	if f.DryRun {
+		t.Head[1].Label = "plan"
 		add(o.Collapsed, "would be collapsed")
 	} else {
 		add(o.Collapsed, "collapsed")
