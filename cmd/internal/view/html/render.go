@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -61,11 +62,31 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"detail": document.IsDetail,
 	"long":   long,
+	"prose":  prose,
 	"raw": func(r *document.Raw) (template.HTML, error) {
 		text, err := pack(r.JSON)
 		return template.HTML(text), err // base64, in an element without markup
 	},
 }).Parse(pageText))
+
+// address is one that a text names.
+var address = regexp.MustCompile(`\bhttps://[^\s<>"'` + "`" + `]*[^\s<>"'` + "`" + `.,;:)]`)
+
+// prose is a text in which addresses are links.
+func prose(text string) any {
+	found := address.FindAllStringIndex(text, -1)
+	if found == nil {
+		return text // which the template escapes
+	}
+	var b strings.Builder
+	end := 0
+	for _, at := range found {
+		url := template.HTMLEscapeString(text[at[0]:at[1]])
+		b.WriteString(template.HTMLEscapeString(text[end:at[0]]) + `<a href="` + url + `" rel="noreferrer">` + url + `</a>`)
+		end = at[1]
+	}
+	return template.HTML(b.String() + template.HTMLEscapeString(text[end:]))
+}
 
 // longWord is the length from which a word of a table may be broken anywhere: GOMEMLIMIT=14384MiB
 // may not.

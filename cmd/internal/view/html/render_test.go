@@ -258,6 +258,22 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// Addresses are links, and whatever else a text is stays text.
+func TestLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"See https://go.dev/doc/gc-guide#GOGC.":     `See <a href="https://go.dev/doc/gc-guide#GOGC" rel="noreferrer">https://go.dev/doc/gc-guide#GOGC</a>.`,
+		"(https://a.b/c?d=e&f), <b> https://g.h/":   `(<a href="https://a.b/c?d=e&amp;f" rel="noreferrer">https://a.b/c?d=e&amp;f</a>), &lt;b&gt; <a href="https://g.h/" rel="noreferrer">https://g.h/</a>`,
+		`https://a.b/"onclick="x`:                   `<a href="https://a.b/" rel="noreferrer">https://a.b/</a>&#34;onclick=&#34;x`,
+		"javascript:alert(1) http://a.b/ https://)": "javascript:alert(1) http://a.b/ https://)",
+	} {
+		f := resulttest.Tune(8, "./prog")
+		f.Notes = []string{text}
+		if out := pageOf(t, f); !bytes.Contains(out, []byte("<li><bdi>"+want+"</bdi></li>")) {
+			t.Errorf("%q is not %s", text, want)
+		}
+	}
+}
+
 // The policy allows exactly the script and style of the page, and no request.
 func TestPolicy(t *testing.T) {
 	out := pageOf(t, resulttest.Tune(8, "./prog"))
