@@ -30,7 +30,7 @@ func callsBlock(runs []called) *Block {
 		}
 		c.Trees = append(c.Trees, newCallTree(r.name, r.profile.CPU(), c.Classes, r.tree))
 	}
-	c.Caption = "Callers above what they call, as wide as their CPU time. Click a call to see what it calls, who calls it, and its share."
+	c.Caption = "Callers above what they call, as wide as their CPU time, in the color of the largest class in each. Click a call to see what it calls, who calls it, and its share."
 	if len(c.Trees) > 1 {
 		c.Caption += " Comparisons are as wide as both together: green has become less, orange more. By samples: small differences may be chance."
 	}
@@ -60,7 +60,7 @@ func allocated(t *result.CallTree) *Chart {
 	}
 	classes := []CallClass{{Class: result.ClassFreed, Title: "freed", Color: 1}, {Class: result.ClassInUse, Title: "in use at the end", Color: 2}}
 	return &Chart{Kind: Paths, Title: "Who calls what allocates", Partly: true,
-		Caption:   "Callers above what they call, as wide as the bytes that were allocated there. Click a call to see what it calls, who calls it, and its share.",
+		Caption:   "Callers above what they call, as wide as the bytes that were allocated there, in the color of the larger class in each. Click a call to see what it calls, who calls it, and its share.",
 		CallTrees: &CallTrees{What: "allocated", Unit: Bytes, Trees: []CallTree{newCallTree("allocations", t.Total(), classes, t)}, Classes: classes}}
 }
 
