@@ -19,6 +19,7 @@ func beside(results []*result.Result, opts *compare.Options) *Section {
 	if len(results) == 2 {
 		s.Kicker, s.Heading = "folio compare", results[1].Name+" against "+results[0].Name
 	}
+	var others []string // of another kind, where there are many
 	for i, r := range results[1:] {
 		b := &Block{Title: r.Name + " against " + results[0].Name}
 		if r.Name == results[0].Name {
@@ -26,12 +27,19 @@ func beside(results []*result.Result, opts *compare.Options) *Section {
 		}
 		a := Answer{Goal: b.Title, Main: len(results) == 2}
 		c, err := compared(results[0], r, opts)
+		if err != nil && len(results) > 2 && r.Header().Kind != results[0].Header().Kind {
+			others = append(others, formatf("%s (%s)", r.Name, r.Header().Kind))
+			continue
+		}
 		if err != nil {
 			a.Text = "Not compared: " + err.Error() + "."
 			s.Answers = append(s.Answers, a)
 			continue
 		}
 		s.compared(c, a, b)
+	}
+	if len(others) > 0 {
+		s.Answers = append(s.Answers, Answer{Text: formatf("Different kinds, not compared with %s (%s): %s.", results[0].Name, results[0].Header().Kind, join(others))})
 	}
 	s.Blocks = append(together(results), s.Blocks...)
 	s.Blocks = append(s.Blocks, &Block{Title: "Where they are from", Tables: []*Table{hostsTable(results)}})

@@ -317,13 +317,16 @@ func abRuns(f *result.AB) *Block {
 	return newRuns(of, 0, false, arms).draw(of, "program")
 }
 
-// runsBeside draws the runs of several results, each in its own order.
+// runsBeside draws the runs of several results, each in its own order; nil where each is one run.
 func runsBeside(results []*result.Result) *Block {
 	of := targetOf(results[0].Program())
 	var arms []ranArm
 	for _, r := range results {
 		a := &r.Program().Arms[0]
 		arms = append(arms, ranArm{r.Name, a.Samples, of.median(a.Measured, &a.Summary)})
+	}
+	if !slices.ContainsFunc(arms, func(a ranArm) bool { return len(a.samples) > 1 }) {
+		return nil
 	}
 	return newRuns(of, 0, true, arms).draw(of, "file")
 }

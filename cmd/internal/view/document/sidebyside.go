@@ -12,7 +12,7 @@ import (
 func ranTogether(results []*result.Result) *Block {
 	b := &Block{Title: "The runs side by side", Fold: true}
 	tb := &Table{Caption: "Medians of the runs", Head: []Column{{Label: "figure"}}}
-	bars := &Chart{Kind: Bars, Title: formatf("Figures relative to %s", results[0].Name), X: Axis{Label: "of its median", Format: Percent}}
+	bars := &Chart{Kind: Bars, Title: formatf("Figures relative to %s", results[0].Name), X: Axis{Label: "of " + results[0].Name, Format: Percent}}
 	for i, r := range results {
 		tb.Head = append(tb.Head, Column{Label: r.Name, Num: true})
 		bars.Series = append(bars.Series, Series{Name: r.Name, Color: i % 7, Shape: i})

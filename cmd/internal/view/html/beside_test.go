@@ -150,6 +150,22 @@ func TestBesideRefused(t *testing.T) {
 	}
 }
 
+// Of many results, those of other kinds are named in one line; of single runs there is no chart of
+// every run.
+func TestBesideKinds(t *testing.T) {
+	text := string(pageOf(t, resulttest.Run(1), resulttest.Tune(8, "./prog"), resulttest.Doctor("./prog"), resulttest.Run(1)))
+	if want := "Different kinds, not compared with file0.json (run): file1.json (tune), file2.json (doctor)."; !strings.Contains(text, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if n := strings.Count(text, "ot compared"); n != 1 {
+		t.Errorf("what is not compared is said %d times", n)
+	}
+	page := document.New(resulttest.Read(t, "a.json", resulttest.Run(1)), resulttest.Read(t, "b.json", resulttest.Run(1)))
+	if b := page.Sections[0].Blocks[0]; len(b.Charts) != 1 || len(b.Tables) != 1 {
+		t.Errorf("%q has %d charts and %d tables", b.Title, len(b.Charts), len(b.Tables))
+	}
+}
+
 // mainFigures are those that are drawn side by side.
 func mainFigures() (out []figure.Figure) {
 	for _, f := range figure.All {
