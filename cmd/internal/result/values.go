@@ -151,6 +151,12 @@ const (
 	StatusOverLimit = tune.OverLimit
 )
 
+// What notes of runs that all failed say, and how one begins where the load generator was late in all.
+const (
+	NoteFailed = trial.FailedNote
+	NoteLate   = trial.NoneCounts
+)
+
 // Verdicts of a gate of folio ab, why it ended, what its figures count, and what a
 // difference by class is of.
 const (

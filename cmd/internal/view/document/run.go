@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -45,7 +44,7 @@ func runSection(f *result.File) *Section {
 			s.Answers[0].Sure = upper(last.Charged) + "."
 		}
 		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool {
-			return n == trial.FailedNote || strings.HasPrefix(n, trial.NoneCounts) || strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
+			return n == result.NoteFailed || strings.HasPrefix(n, result.NoteLate) || strings.HasPrefix(n, "the run was interrupted") && strings.HasSuffix(n, ": its figures are of the time until then")
 		})
 	}
 	var over []timed

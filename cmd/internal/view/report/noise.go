@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -14,7 +13,7 @@ func Noise(n *result.Noise, by *result.Target) string {
 		return ""
 	}
 	runs, label := unit.Plural(n.Rounds, "run"), by.Label()
-	if label == metric.Wall || label == metric.CPU {
+	if label == result.MetricWall || label == result.MetricCPU {
 		label += " time"
 	}
 	if n.Quiet() {
