@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed with its default settings: " + killed,
 			"; give a larger --cgroup-memory"}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "10"}, 0,
-			[]string{"\nlimits: 64MiB, 0.5 CPUs\n", "\n  peak memory of the cgroup  "}},
+			[]string{"\nlimits: 64MiB, 0.5 CPUs\n", "\n  cgroup peak  "}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "100"}, 1, []string{killed}},
 	} {
 		c := newChild(t, append(append([]string{x.name}, limits...), x.args...)...)
