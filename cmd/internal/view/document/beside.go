@@ -39,7 +39,7 @@ func beside(results []*result.Result, opts *compare.Options) *Section {
 		s.compared(c, a, b)
 	}
 	if len(others) > 0 {
-		s.Answers = append(s.Answers, Answer{Text: formatf("Different kinds, not compared with %s (%s): %s.", results[0].Name, results[0].Header().Kind, join(others))})
+		s.Verdict = formatf("Different kinds, not compared with %s (%s): %s.", results[0].Name, results[0].Header().Kind, join(others))
 	}
 	s.Blocks = append(together(results), s.Blocks...)
 	s.Blocks = append(s.Blocks, &Block{Title: "Where they are from", Tables: []*Table{hostsTable(results)}})
