@@ -79,7 +79,7 @@ func (p *Pool) keep() int64 {
 // Put frees the arena and gives its memory to the pool. Neither the arena nor its
 // handles nor what was allocated from it may be used afterwards, as after Free.
 // Put panics if the arena was freed or put before. It also takes arenas that
-// are not from the pool; their options end with them.
+// did not come from the pool: their memory is kept, their options are not.
 func (p *Pool) Put(a *Arena) {
 	a.use("Put")
 	if a.more != nil && a.more.debug != nil {

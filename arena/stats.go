@@ -20,7 +20,7 @@ type Stats struct {
 
 	Resident     uint64 // bytes of Reserved that are in memory
 	Huge         uint64 // bytes of Resident that are on huge pages
-	ResidencyErr error  // why these two are 0 or incomplete; nil if they were measured
+	ResidencyErr error  // why Resident and Huge are 0 or incomplete; nil if they were measured
 
 	// WhyNotHuge is why Coverage is below 90%; nil if it is not, or if nothing is resident.
 	WhyNotHuge error

@@ -36,7 +36,8 @@
 //	release=on|off on        release memory when there is more bloat than that
 //	budget=SHARE   adaptive  the most of one CPU that collapsing takes, 0.001 to 1;
 //	                         adaptive: as much as finishes in two seconds, from 0.25 to
-//	                         1; on a single CPU in ten seconds, from 0.02 to 0.1
+//	                         1; on a single CPU at most 0.5, and if that is partly
+//	                         idle what finishes in ten seconds, from 0.02 to 0.1
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: the heap grows while that saves
 //	                         CPU time worth more. 0: no bound (the default within a limit)

@@ -24,9 +24,8 @@ type Options struct {
 	// of the limit, at most 1 GiB.
 	Reserve uint64
 
-	// Threshold is the GC share of CPU time up to which GOGC stays as it is, from 0.001 to 0.5; a
-	// lower or higher one counts as that.
-	// Default: 0.02; 0.005 where memory is limited (by a cgroup, GOMEMLIMIT or Budget) and the
+	// Threshold is the GC share of CPU time up to which GOGC stays as it is. From 0.001 to 0.5: a
+	// lower or higher one below 1 is clamped to that; [Start] refuses others. Default: 0.02; 0.005 where memory is limited (by a cgroup, GOMEMLIMIT or Budget) and the
 	// program uses less than 60% of its CPUs, as servers do: fewer requests then meet a GC
 	// cycle.
 	Threshold float64
@@ -46,7 +45,7 @@ type Options struct {
 	MemoryPerCPU uint64
 
 	// MaxCost is the GC share at which the memory limit is raised as the live
-	// heap comes near it, 0.5 at most. Default: 0.25.
+	// heap comes near it, clamped to 0.5. Default: 0.25.
 	MaxCost float64
 
 	// Floor is the least that the heap may grow between two GC cycles, in percent of the live

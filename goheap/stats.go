@@ -13,8 +13,8 @@ import (
 type Stats struct {
 	Ranges    []page.Range // the addresses of the heap
 	Mapped    uint64       // their size
-	Committed uint64       // what the runtime uses or keeps of it
-	Resident  uint64       // what is in memory of it
+	Committed uint64       // the part of Mapped that the runtime uses or keeps
+	Resident  uint64       // the part of Mapped that is in memory
 	Huge      uint64       // the part of Resident on huge pages
 	// Bloat is Resident less Committed: memory that the runtime has released or never used,
 	// and that is resident all the same. There may be more, in what the runtime committed
@@ -39,7 +39,7 @@ type Stats struct {
 	Looks   int           // how often the advisor read which pages of the heap are resident
 	Looked  time.Time     // when it last did; zero if never
 	Spent   time.Duration // how long the advisor has worked in all: looking, collapsing, releasing
-	Waiting string        // why it does nothing although there is something to do, as "the GC marks"; else ""
+	Waiting string        // why the advisor waits although there is work, such as "the GC marks"; else ""
 	Hazards []string      // settings of the system that work against huge pages, and how to change them
 	Err     error         // the last error, even if a later try succeeded; nil if there was none
 }

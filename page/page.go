@@ -34,7 +34,7 @@ func (k Kind) String() string { return system.Kind(k).String() }
 type Advice int
 
 // The policies of [Range.Advise]. A policy lasts until the addresses are unmapped or get
-// the other one. Neither can be taken back.
+// the other policy. There is no way back to having neither.
 const (
 	// AdviseHuge allows transparent huge pages under the THP policies madvise and always
 	// (MADV_HUGEPAGE): for page faults now, and for khugepaged later.

@@ -26,7 +26,7 @@ mode madvise or always, and ptrace.
 
 With --tree it stays as the parent of the command, and changes every Go program that the
 command starts, directly or not: folio exec --tree -- npx tsc. Signals, terminal, exit code
-and descriptors are the command's own. It needs Linux 5.9.
+and descriptors are the command's own.
 
 A program that cannot be changed (not Go, an older Go, setuid, ptrace denied) runs as
 it is, and one line on standard error says why; --strict fails instead. ` + execSwitch + `=off

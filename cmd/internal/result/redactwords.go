@@ -188,7 +188,7 @@ func versionOf(s string) string { return versions.FindString(s) }
 
 // ownVariables are settings of the Go runtime and Folio: their values are figures, and say
 // nothing else.
-var ownVariables = append(trial.GoVariableNames(), "GODEBUG", "GOEXPERIMENT", "GOAMD64", "GOTOOLCHAIN", "FOLIO", "FOLIO_HEAPMINIMUM",
+var ownVariables = append(trial.GoVariableNames(), "GODEBUG", "GOEXPERIMENT", "GOAMD64", "GOTOOLCHAIN", "FOLIO", "FOLIO_ASSIST", "FOLIO_HEAPMINIMUM", "FOLIO_HUGEPAGES",
 	"GLIBC_TUNABLES", "MemorySwapMax")
 
 // redactedEnv returns KEY=VALUE without the value of what is not a setting.
