@@ -97,7 +97,7 @@ func TestArenasMeaning(t *testing.T) {
 			"Binary trees: Folio's arenas take 2.005s, new 2.005s, with 100.0% of its page faults and 100.0% of its peak RSS.",
 			"They asked for huge pages and got next to none: 0.0% of the process's memory was huge.",
 			"Without a change to the program, GOGC=off and GOMEMLIMIT=512MiB is 0.91x as fast as new, with 100.0% of its page faults and 100.0% of its peak RSS; Folio's arenas are 1.10x as fast as that.",
-			"Undecided by 6 runs an arm: folio against new (1.00x); folio against new, cpu (1.00x); folio against folio-base (1.00x).",
+			"Undecided by 6 runs per arm: folio against new (1.00x); folio against new, cpu (1.00x); folio against folio-base (1.00x).",
 		}},
 		{"one round", 1, map[string]map[string]float64{
 			"new": {"wall_seconds": 2, "cpu_seconds": 2}, "folio": {"wall_seconds": 1, "cpu_seconds": 1},
@@ -105,7 +105,7 @@ func TestArenasMeaning(t *testing.T) {
 		{"three rounds", 3, map[string]map[string]float64{
 			"new": {"wall_seconds": 2, "cpu_seconds": 2}, "folio": {"wall_seconds": 1, "cpu_seconds": 1},
 		}, []string{"Binary trees: Folio's arenas take 1.001s, new 2.002s.",
-			"Undecided by 3 runs an arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
+			"Undecided by 3 runs per arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
 		{"nothing", 0, nil, nil},
 	} {
 		got := arenasOutcome(tt.rounds, tt.arms).Conclusions()

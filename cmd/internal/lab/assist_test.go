@@ -62,12 +62,12 @@ func TestAssistMeaning(t *testing.T) {
 			"assist-on: no other latency beyond doubt; peak heap 1.00x of stock's, within 1.10x.",
 			"gc-noassist: p99 10.02ms instead of 20.05ms, p99.9 20.00ms instead of 40.00ms; peak heap 1.04x of stock's, within 1.10x.",
 			"assist-off: p99 5.012ms instead of 20.05ms, p99.9 10.00ms instead of 40.00ms; peak heap 1.50x of stock's, more than 1.10x.",
-			"Undecided by 6 runs an arm: assist-on against stock (1.00x); assist-on against stock, p99.9 (1.00x).",
+			"Undecided by 6 runs per arm: assist-on against stock (1.00x); assist-on against stock, p99.9 (1.00x).",
 		}},
 		{"few", 3, map[string]map[string]float64{"stock": row(0.02, 0.04, 100), "assist-off": row(0.01, 0.02, 150)}, []string{
 			strings.Replace(first, "20.00ms", "20.02ms", 1),
 			"assist-off: no other latency beyond doubt; peak heap 1.50x of stock's, in too few rounds to tell it from 1.10x.",
-			"Undecided by 3 runs an arm: assist-off against stock (2.00x); assist-off against stock, p99.9 (2.00x).",
+			"Undecided by 3 runs per arm: assist-off against stock (2.00x); assist-off against stock, p99.9 (2.00x).",
 		}},
 		{"late", 5, map[string]map[string]float64{"stock": late, "gc-noassist": row(0.01, 0.02, 104)}, []string{
 			"The load was sent late in 5 of 10 runs: their latencies are left out. Leave the machine alone meanwhile.",

@@ -35,7 +35,7 @@ func (o *Outcome) Conclusions() []string {
 	}
 	out := said.Experiment.meaning(&said)
 	if len(said.undecided) > 0 {
-		out = append(out, fmt.Sprintf("Undecided by %d runs an arm: %s.", said.runs(), strings.Join(said.undecided, "; ")))
+		out = append(out, fmt.Sprintf("Undecided by %d runs per arm: %s.", said.runs(), strings.Join(said.undecided, "; ")))
 	}
 	return out
 }

@@ -81,10 +81,10 @@ func TestSentencesNeedRuns(t *testing.T) {
 		0: nil,
 		1: {"Inconclusive: 1 run per arm. Conclusions take 3, differences between two arms 4 (--rounds)."},
 		2: {"Inconclusive: 2 runs per arm. Conclusions take 3, differences between two arms 4 (--rounds)."},
-		3: {"Undecided by 3 runs an arm: thp against base (45x); thp against base, independent read (1.00x)."},
+		3: {"Undecided by 3 runs per arm: thp against base (45x); thp against base, independent read (1.00x)."},
 		4: {"Random reads of 1GiB with transparent huge pages: 45x as fast when each waits for the one before.",
 			"In latency, huge pages gain 10% or more at every size.",
-			"Undecided by 4 runs an arm: thp against base, independent read (1.00x)."},
+			"Undecided by 4 runs per arm: thp against base, independent read (1.00x)."},
 	} {
 		o := curve(runs, rows)
 		for range 2 { // asked for by the text, and by the file

@@ -113,7 +113,7 @@ func TestGogcMeaning(t *testing.T) {
 		"GOGC=400, the best: no GC cycle.",
 		"By its GC share, GOGC=50 should do 90.0% of the best's work. It does 66.7%: ",
 		"decoding JSON: no GOGC gains 2.0% over the default.",
-		"Undecided by 8 runs an arm: json-gctune against json-100 (1.00x); ",
+		"Undecided by 8 runs per arm: json-gctune against json-100 (1.00x); ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -143,7 +143,7 @@ func TestIndexMeaning(t *testing.T) {
 			"Stock has 50.0% of its memory on huge pages here, which the system gives to all: there is less to gain.",
 			"GOGC alone: every value that was tried takes more than 2 times the memory of stock.",
 			"Patched, but turned off, it takes 110.0% of stock's time and has 100.0% of its page faults: too few rounds to tell a difference.",
-			"Undecided by 3 runs an arm: malloc-prefetch against stock (1.11x).",
+			"Undecided by 3 runs per arm: malloc-prefetch against stock (1.11x).",
 		}},
 		{"a difference", 6, map[string]map[string]float64{"stock": row(10, 100, 400, 0.25, 0),
 			"hugepages-off": row(11, 100, 400, 0.25, 0)}, []string{

@@ -99,7 +99,7 @@ func TestIndexWork(t *testing.T) {
 	if often, seldom := figures(t, o, "stock")["gc_cycles"], figures(t, o, "gogc-400")["gc_cycles"]; seldom > often || often < 2 {
 		t.Errorf("%v GC cycles with GOGC=400, %v with the default", seldom, often)
 	}
-	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run per arm.") {
 		t.Errorf("meaning: %q", m)
 	}
 	needTHP(t)
@@ -131,7 +131,7 @@ func TestMallocWork(t *testing.T) {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
-	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run per arm.") {
 		t.Errorf("meaning: %q", m)
 	}
 }
@@ -250,7 +250,7 @@ func TestAssistWork(t *testing.T) {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
-	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run per arm.") {
 		t.Errorf("meaning: %q", m)
 	}
 }
