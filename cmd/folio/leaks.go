@@ -40,7 +40,7 @@ Without --duration it watches for 5 minutes, and on until the Go heap can be jud
 Not reported: memory that grows and then stays flat (a cache that fills), or that rises and
 falls. Reported, even if it would stop later: what still grows when the watch ends.
 
-The process is not stopped, and nothing is changed. It needs the right to ptrace it.`
+folio does not stop or change the process. It needs permission to ptrace it.`
 
 // Without --duration a process is watched for shortLeaks, and on until its heap can be
 // judged, for longLeaks at most.

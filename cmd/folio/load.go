@@ -53,7 +53,7 @@ func newLoad(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.load(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.rate, "rate", "", "requests per second, `n`")
+	fs.StringVar(&f.rate, "rate", "", "`n` requests per second")
 	f.requestFlags.add(fs, "", 0)
 	fs.BoolVar(&f.strict, "strict", false, "exit with 3 when the generator was late")
 	f.resultFlags.add(fs, "the result, with the histogram,")

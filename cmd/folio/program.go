@@ -69,7 +69,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	f.given = fs
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
 	fs.StringVar(&f.thp, "thp", "system", "huge page `mode`: system, heap (folio exec), off, or collapse (as folio collapse,\nneeds CAP_SYS_NICE)")
-	fs.StringVar(&f.input, "input", "", "standard input of every run: a `file`")
+	fs.StringVar(&f.input, "input", "", "read standard input of every run from `file`")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end runs that take longer than this `duration` (default none)")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	f.limits.add(fs)
@@ -309,6 +309,8 @@ func (s *measurement) parse(f *programFlags) (err error) {
 		return fmt.Errorf("--metric %s needs --rate: %s", f.metric, spec.Missing())
 	}
 	switch {
+	case f.sampleRate == 0 && f.pprof != "":
+		return errors.New("--pprof needs CPU samples: leave out --sample-rate 0")
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return fmt.Errorf("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	case f.timeout < 0:

@@ -148,7 +148,7 @@ func (f *serverLoad) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.rate, "rate", "", "`n` requests per second by folio; auto: 70% of the most it sustains")
 	fs.StringArrayVar(&f.targets, "target", nil, "`URL` to request (repeatable: requested in turn; default that of --ready)")
 	f.requestFlags.add(fs, loadPrefix, 2*time.Second)
-	fs.StringVar(&f.command, "load", "", "put it under load with this shell `command` instead")
+	fs.StringVar(&f.command, "load", "", "load the server with this shell `command` instead")
 }
 
 // check says what is wrong with the flags, and returns the load by folio; nil for none. running

@@ -68,7 +68,7 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.IntVar(&f.count, "count", 1, "`n` measured runs")
+	fs.IntVar(&f.count, "count", 1, "measure `n` runs")
 	f.runtime.add(fs, false)
 	f.add(fs)
 	f.defaultTHP("system; heap with --build")

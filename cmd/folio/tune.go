@@ -80,7 +80,7 @@ func newTune(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it are dropped")
+	fs.StringVar(&f.mem, "max-rss", "", "drop settings whose peak RSS exceeds `size`")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+")")

@@ -75,7 +75,7 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 		}
 	} else {
 		estimate, ok := s.runtimeShare()
-		if !ok || estimate >= 1 { // more than all CPU time says nothing: see runfacts
+		if !ok || estimate >= 1 || s.Cycles == nil || *s.Cycles == 0 { // more than all CPU time says nothing: see runfacts
 			return 0, NextStep{}, false
 		}
 		gain = estimate

@@ -407,9 +407,6 @@ func (s *search) finish(ctx context.Context, err *error) {
 	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
 	case !compared && *err == nil && !r.Interrupted:
 		r.Ended = "no setting is left to compare with the default" + r.whyNone()
-		if over := r.unlimited(); over != nil {
-			r.Ended = over.Error()
-		}
 		if r.Inert == "" && alive(s.def()) && slices.ContainsFunc(r.Arms, func(a *Arm) bool { return a.Status == Same }) {
 			r.Inert = "every setting that the program ran under does what the default does"
 		}
@@ -433,7 +430,9 @@ func (s *search) finish(ctx context.Context, err *error) {
 		s.note("the default is not recommended, and only compared with: " + why)
 	}
 	if *err == nil && !r.Interrupted {
-		*err = r.unlimited()
+		if *err = r.unlimited(); *err != nil {
+			r.Ended = (*err).Error()
+		}
 	}
 }
 

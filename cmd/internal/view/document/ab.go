@@ -163,9 +163,8 @@ func abDifference(x *result.ABFigure) (diff, interval string) {
 }
 
 func abFigures(c *result.ABComparison) *Table {
-	t := &Table{Caption: "Medians; the difference is within rounds, so adjusted for drift; ~: none found",
-		Head: drop(cols("figure", "base", "this", "difference", "95% interval", "p", "rounds"), "rounds", "p", "95% interval")}
-	t.Head[5].Minor = true
+	t := &Table{Caption: "Medians; differences are paired within rounds, so adjusted for drift; simultaneous 95% intervals; ~: not significant",
+		Head: drop(cols("figure", "base", "this", "difference", "95% interval", "rounds"), "rounds", "95% interval")}
 	for i := range c.Figures {
 		x := &c.Figures[i]
 		if !report.ABListed(c, x) {
@@ -174,7 +173,7 @@ func abFigures(c *result.ABComparison) *Table {
 		diff, interval := abDifference(x)
 		t.Rows = append(t.Rows, Row{Mark: x.Primary, Minor: !report.ABShown(x), Cells: []Cell{
 			plain(report.ABLabelIn(c, x.Key)), num(report.ABValue(x, x.Base), x.Base), num(report.ABValue(x, x.Value), x.Value),
-			num(diff, x.Difference), plain(interval), num(formatf("%.3g", x.P), x.P), num(itoa(x.N), float64(x.N)),
+			num(diff, x.Difference), plain(interval), num(itoa(x.N), float64(x.N)),
 		}})
 	}
 	return t
@@ -182,8 +181,8 @@ func abFigures(c *result.ABComparison) *Table {
 
 // abProfile shows what differs in where the CPU time goes.
 func abProfile(p *result.ABProfile, versus string) *Block {
-	b := &Block{Title: "CPU time, " + versus, Words: []string{formatf("Seconds per run, of %d rounds in which the CPU was sampled.", p.N)}}
-	ch := &Chart{Kind: Bars, Title: "CPU time by class", X: Axis{Label: "CPU-seconds a run", Format: Seconds, Zero: true}}
+	b := &Block{Title: "CPU time, " + versus, Words: []string{formatf("CPU time per run, of %d rounds in which the CPU was sampled.", p.N)}}
+	ch := &Chart{Kind: Bars, Title: "CPU time by class", X: Axis{Label: "CPU time per run", Format: Seconds, Zero: true}}
 	base, this := Series{Name: "base"}, Series{Name: "this", Color: 1, Shape: 1}
 	t := &Table{Caption: "By class; ~: no difference found", Head: drop(cols("class", "base", "this", "difference", "95% interval"), "95% interval")}
 	for _, c := range report.ABClasses(p) {

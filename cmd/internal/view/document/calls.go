@@ -18,7 +18,7 @@ type called struct {
 // callsBlock draws call paths: of one run, or of several to compare with the first; nil
 // where the first has none.
 func callsBlock(runs []called) *Block {
-	c := &Chart{Kind: Paths, Title: "Who calls what costs", Partly: true,
+	c := &Chart{Kind: Paths, Title: "CPU time by call path", Partly: true,
 		CallTrees: &CallTrees{What: "CPU time", Unit: Seconds, Memory: true, Classes: callClasses()}}
 	b := &Block{Title: "Memory tax by call path", Charts: []*Chart{c}}
 	for i, r := range runs {
@@ -36,7 +36,7 @@ func callsBlock(runs []called) *Block {
 	}
 	first := runs[0].tree
 	if p, all := first.Pruned, runs[0].profile.CPU(); p > 0 && all > 0 {
-		c.Caption += formatf(" Calls that are too small to keep are part of their callers (%s of the time): what calls a function, and a search, show at least what is theirs. --pprof has all.",
+		c.Caption += formatf(" Small calls (%s of the time) are merged into their callers, so search totals are lower bounds. For every call: --pprof FILE.",
 			unit.Percent(min(p/all, 1)))
 	}
 	if n := first.Runs; n > 1 {

@@ -26,7 +26,7 @@ func frontOf(t *testing.T, f *result.File) string {
 			}
 		}
 	}
-	if (lines == 1) != (len(names) > 0) || strings.Contains(c.Caption, "The line joins") != (lines == 1) {
+	if (lines == 1) != (len(names) > 0) || strings.Contains(c.Caption, "Dashed: ") != (lines == 1) {
 		t.Errorf("%d lines for %q: %s", lines, names, c.Caption)
 	}
 	return strings.Join(names, " ")

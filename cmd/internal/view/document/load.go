@@ -24,7 +24,7 @@ func loadSection(f *result.Load) *Section {
 	}
 	a := loadAnswer(f.Latency, f.Counts)
 	a.Main, a.Bad = f.Complete, f.Late
-	if f.Late {
+	if f.Late && f.Succeeded > 0 {
 		if a.Figure != "" {
 			a.Figure += " LATE"
 		}

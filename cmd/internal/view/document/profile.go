@@ -1,7 +1,6 @@
 package document
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -54,11 +53,7 @@ func whereBlock(splits []split) *Block {
 	if len(rows) == 0 {
 		return nil
 	}
-	shown := make([]map[result.Class]float64, len(rows))
 	rest := make([]result.ClassShare, len(rows)) // of the classes that the answer leaves out
-	for i, s := range rows {
-		shown[i] = shownShares(s.of)
-	}
 	for n, class := range result.Classes {
 		series := Series{Name: class.Title, Color: classColors[class.Class], Light: classLight[class.Class]}
 		if class.Memory {
@@ -72,7 +67,7 @@ func whereBlock(splits []split) *Block {
 		for i, s := range rows {
 			share := s.of.Share(class.Class)
 			any = any || share.Seconds > 0
-			part := unit.Percent(shown[i][class.Class])
+			part := unit.Percent(share.Fraction)
 			row.Minor = row.Minor && share.Fraction < little && !(class.GC && part != unit.Percent(0))
 			if share.Seconds > 0 {
 				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: part,
@@ -85,8 +80,8 @@ func whereBlock(splits []split) *Block {
 		}
 		for i, s := range rows {
 			if row.Minor {
-				rest[i].Seconds += s.of.Share(class.Class).Seconds
-				rest[i].Fraction += shown[i][class.Class]
+				share := s.of.Share(class.Class)
+				rest[i].Seconds, rest[i].Fraction = rest[i].Seconds+share.Seconds, rest[i].Fraction+share.Fraction
 			}
 		}
 		switch {
@@ -119,7 +114,6 @@ func whereBlock(splits []split) *Block {
 }
 
 // restRow is the sum of classes that are not part of the answer, unless it is printed as zero.
-// Those of the GC are part of it: they add up to the GC share.
 func restRow(name string, rest []result.ClassShare) []Row {
 	row, any := Row{Cells: []Cell{plain(name)}, Rest: true}, false
 	for _, r := range rest {
@@ -133,35 +127,6 @@ func restRow(name string, rest []result.ClassShare) []Row {
 	return []Row{row}
 }
 
-// shownShares are the shares of the classes as they are printed: rounded so that those of the GC
-// and of the memory tax add up to what is printed of these two, and all to 100%.
-func shownShares(p *result.Profile) map[result.Class]float64 {
-	out := make(map[result.Class]float64)
-	for _, c := range result.Classes {
-		out[c.Class] = p.Share(c.Class).Fraction
-	}
-	if p.GCFraction == nil || p.MemoryTaxFraction == nil {
-		return out
-	}
-	gc, tax := thousandths(*p.GCFraction), thousandths(*p.MemoryTaxFraction)
-	var ofGC, ofMemory, others []result.Class
-	for _, c := range result.Classes {
-		switch {
-		case out[c.Class] <= 0:
-		case c.GC:
-			ofGC = append(ofGC, c.Class)
-		case c.Memory:
-			ofMemory = append(ofMemory, c.Class)
-		default:
-			others = append(others, c.Class)
-		}
-	}
-	addUp(out, ofGC, gc)
-	addUp(out, ofMemory, tax-gc)
-	addUp(out, others, 1000-tax)
-	return out
-}
-
 // thousandths rounds a share as [unit.Percent] prints it.
 func thousandths(fraction float64) int {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(unit.Percent(fraction), "%"), 64)
@@ -169,32 +134,6 @@ func thousandths(fraction float64) int {
 		return 0 // unknown
 	}
 	return int(math.Round(10 * percent))
-}
-
-// addUp rounds the shares of classes to thousandths that add up to a total, each up or down, by
-// largest remainder.
-func addUp(shares map[result.Class]float64, of []result.Class, total int) {
-	order := slices.Clone(of)
-	over := func(c result.Class) float64 { return 1000*shares[c] - math.Floor(1000*shares[c]) }
-	slices.SortStableFunc(order, func(a, b result.Class) int { return cmp.Compare(over(b), over(a)) })
-	rounded := make(map[result.Class]int)
-	for _, c := range of {
-		rounded[c] = int(math.Floor(1000 * shares[c]))
-		total -= rounded[c]
-	}
-	for _, c := range order {
-		if total > 0 {
-			rounded[c], total = rounded[c]+1, total-1
-		}
-	}
-	for _, c := range slices.Backward(order) { // rounding of the total itself
-		if total < 0 && rounded[c] > 0 {
-			rounded[c], total = rounded[c]-1, total+1
-		}
-	}
-	for _, c := range of {
-		shares[c] = float64(rounded[c]) / 1000
-	}
 }
 
 // sitesTable lists the call sites that pay the memory tax.

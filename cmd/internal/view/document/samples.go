@@ -206,9 +206,9 @@ func (r *Runs) draw(of target, one string) *Block {
 		x.Scale = Log
 	}
 	several := len(r.Arms) > 1
-	strip := &Chart{Kind: Strip, Title: upper(of.label()) + " of every run", X: x, Partly: true, Link: several, Runs: r,
+	strip := &Chart{Kind: Strip, Title: "Every run: " + of.label(), X: x, Partly: true, Link: several, Runs: r,
 		Caption: "Strip plot: a dot is a run, as it was measured, without adjustment for drift. The upright line is the median, the band its 95% interval."}
-	order := &Chart{Kind: Order, Title: upper(of.label()) + " of every run, in the order of the runs", X: Axis{Label: "run", Format: Count}, Y: x,
+	order := &Chart{Kind: Order, Title: "Every run, in order: " + of.label(), X: Axis{Label: "run", Format: Count}, Y: x,
 		Partly: true, Link: several, From: strip, Height: 320, Caption: "A drift that all share is the machine's."}
 	switch {
 	case r.Apart:

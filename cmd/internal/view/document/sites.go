@@ -216,12 +216,12 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		case more > 1:
 			a.Text += formatf(" %d other things grow.", more)
 		}
-	case !l.Enough:
-		a.Text = "Not judged: too few readings."
+	case !l.Enough || l.RSSGrowth == nil && l.RSSFirst != nil:
+		a.Text = formatf("Not judged: too few readings in %s.", unit.ElapsedSeconds(l.Seconds))
 	case blind:
 		a.Text = "Not judged."
 	case l.HeapUnjudged != nil:
-		a.Text = "Unknown: whether the Go heap grows without end. Nothing else does."
+		a.Text = "Unknown: whether the Go heap grows without end. Nothing else that was watched does."
 	default:
 		kinds := watchedKinds(l)
 		last := len(kinds) - 1

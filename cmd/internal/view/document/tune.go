@@ -303,7 +303,7 @@ func (t *tuned) scatter() *Chart {
 	}
 	if len(front.P) > 0 {
 		c.Series = append(c.Series, front)
-		c.Caption += " The line joins settings of the final that no other beats in both, of at least 3 runs, where intervals tell neighbors apart in both."
+		c.Caption += " Dashed: settings of the final that no other is known to beat in both."
 	}
 	for _, s := range append([]Series{early}, series...) {
 		if len(s.P) > 0 {

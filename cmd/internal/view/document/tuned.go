@@ -10,7 +10,7 @@ import (
 
 // leftEarly lists the arms that are not in the final; nil where there is none.
 func (t *tuned) leftEarly() *Table {
-	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.",
+	tb := &Table{Caption: "Few runs each and not adjusted for drift, so no percentages.",
 		Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: t.of.label() + ", about", Num: true}, {Label: "peak RSS", Num: true, Drop: 2}, {Label: "runs", Num: true, Drop: 1}}}
 	if len(t.arms) == 0 || t.arms[0].Final == nil {
 		return nil

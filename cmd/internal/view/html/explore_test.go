@@ -117,7 +117,7 @@ func TestCallPathsOfLittle(t *testing.T) {
 	f := resulttest.Run(2)
 	f.Arms[0].Tree.Pruned = 0.022
 	page := pageOf(t, f)
-	if !strings.Contains(string(page), "Calls that are too small to keep are part of their callers (1.0% of the time)") {
+	if !strings.Contains(string(page), "Small calls (1.0% of the time) are merged into their callers") {
 		t.Error("it is not said that small paths are missing")
 	}
 	b := open(t, page, 1280, 900)

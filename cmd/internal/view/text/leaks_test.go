@@ -67,7 +67,7 @@ func TestLeaksNotJudged(t *testing.T) {
 	}{
 		{
 			leak.Report{HeapUnjudged: why, RSS: grows},
-			"\n\nUnknown: whether the Go heap grows without end. Nothing else does.\n  " + said +
+			"\n\nUnknown: whether the Go heap grows without end. Nothing else that was watched does.\n  " + said +
 				"  Go heap not judged: " + why + "\n",
 			`"heap_judged":false,"heap_not_judged":"` + why + `","rss_first_bytes":104857600,"rss_last_bytes":419430400,"rss_growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600},"rss_part":"Go heap","rss_part_growth":{"bytes_per_minute":618659840,`,
 		},
@@ -78,7 +78,7 @@ func TestLeaksNotJudged(t *testing.T) {
 		},
 		{
 			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: 100 * mib, Last: 99 * mib}},
-			"\nNo part of memory grows without end.\n  RSS: 100.0MiB at first, 99.00MiB at last; too few readings to say how it grows\n",
+			"\nNot judged: too few readings in 0s.\n  RSS: 100.0MiB at first, 99.00MiB at last; too few readings to say how it grows\n",
 			`"heap_judged":true,"heap_not_judged":null,"rss_first_bytes":104857600,"rss_last_bytes":103809024,"rss_growth":null,"rss_part":null,"rss_part_growth":null`,
 		},
 		{

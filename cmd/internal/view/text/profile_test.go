@@ -2,13 +2,8 @@ package text
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"math"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,8 +14,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
 	"github.com/foliomem/folio/cmd/internal/view/document"
-	"github.com/foliomem/folio/cmd/internal/view/html"
-	"github.com/foliomem/folio/cmd/internal/view/markdown"
 )
 
 // sampled returns where the eight seconds of goSample went.
@@ -126,116 +119,4 @@ func TestTuneTableShares(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The classes of the GC and of the memory tax add up to the headline as they are printed, and all
-// to 100%, wherever the result is shown.
-func TestClassesAddUp(t *testing.T) {
-	page := func(d *document.Document) string {
-		page, err := html.Render(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(page)
-	}
-	seconds := []float64{1.2345, 0.111, 0.0456, 0.0333, 0.777, 0.01, 0.0222, 0.0999, 1, 0.5, 4, 0.01, 0, 0.02}
-	addUp(t, seconds, map[string]func(*document.Document) string{"page": page})
-	rapid.Check(t, func(rt *rapid.T) {
-		var seconds []float64
-		for _, k := range profile.Classes {
-			most := rapid.SampledFrom([]float64{0.1, 1, 10}).Draw(rt, "most")
-			if k.Class == profile.Unnamed {
-				most = 0
-			}
-			seconds = append(seconds, rapid.Float64Range(0, most).Draw(rt, string(k.Class)))
-		}
-		addUp(rt, seconds, nil)
-	})
-}
-
-var (
-	percent  = regexp.MustCompile(`([0-9]+)\.([0-9])%`)
-	starred  = regexp.MustCompile(`\w \*[ <]`) // a class of the memory tax
-	headline = regexp.MustCompile(`(?m)^([0-9.]+%) \S+ \S+ of CPU time goes to memory: GC ([0-9.]+%), the rest ([0-9.]+%)`)
-)
-
-// classOf is the class whose row a line is.
-func classOf(line string) *profile.ClassInfo {
-	for i, c := range profile.Classes {
-		if strings.HasPrefix(strings.TrimLeft(line, " |"), c.Title) {
-			return &profile.Classes[i]
-		}
-	}
-	return nil
-}
-
-// addUp checks a run with a CPU time of each class, as text, as Markdown and in other forms.
-func addUp(t interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}, seconds []float64, forms map[string]func(*document.Document) string) {
-	t.Helper()
-	tenths := func(text string) int {
-		m := percent.FindStringSubmatch(text)
-		if m == nil {
-			t.Fatalf("no share in %q", text)
-		}
-		n, _ := strconv.Atoi(m[1] + m[2])
-		return n
-	}
-	s := goSample(1)
-	s.Profile = &profile.Result{Samples: 1000, Kernel: true}
-	for i, k := range profile.Classes {
-		s.Profile.Classes = append(s.Profile.Classes, profile.ClassShare{Class: k.Class, Seconds: seconds[i]})
-	}
-	s.Recompute()
-	if !s.Profile.Shares() {
-		return // all is zero
-	}
-	f := runFile([]*trial.Sample{s})
-	analyze(f)
-	var brief, full bytes.Buffer
-	if err := errors.Join(show(&brief, f, Options{}), show(&full, f, Options{Full: true})); err != nil {
-		t.Fatal(err)
-	}
-	d := document.Text(f)
-	texts := map[string]string{"brief": brief.String(), "full": full.String(),
-		"markdown": strings.NewReplacer(`\*`, "*").Replace(string(markdown.Render(d)))}
-	for name, render := range forms {
-		texts[name] = render(d)
-	}
-	tax := int(math.Round(*s.Profile.MemoryTaxFraction * 1000))
-	for name, text := range texts {
-		_, table, _ := strings.Cut(text, "CPU time by class")
-		sum, all, gc, rest := 0, 0, 0, 0
-		for l := range strings.Lines(table) {
-			if strings.HasPrefix(l, "<script") || !percent.MatchString(l) {
-				continue
-			}
-			rest += strings.Count(l, "other memory classes") + strings.Count(l, "everything else")
-			switch class := classOf(l); {
-			case class != nil && class.GC:
-				gc += tenths(l)
-				fallthrough
-			case starred.MatchString(l):
-				sum += tenths(l)
-				fallthrough
-			case class != nil, strings.Contains(l, "everything else"):
-				all += tenths(l)
-			}
-		}
-		if name != "page" && (all != 1000 || gc != int(math.Round(*s.Profile.GCFraction*1000))) {
-			t.Fatalf("%s: all classes add up to %d tenths of a percent, those of the GC to %d:\n%s", name, all, gc, text)
-		}
-		if sum != tax {
-			t.Fatalf("%s: the classes add up to %d, and the memory tax is %d tenths of a percent:\n%s", name, sum, tax, text)
-		}
-		if name != "brief" && rest > 0 {
-			t.Fatalf("%s has all classes, and their sum:\n%s", name, text)
-		}
-	}
-	if m := headline.FindStringSubmatch(brief.String()); m == nil || tenths(m[1]) != tax || tax != tenths(m[2])+tenths(m[3]) {
-		t.Fatalf("the headline does not add up: %q\n%s", m, brief.String())
-	}
 }
