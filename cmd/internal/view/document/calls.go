@@ -20,7 +20,7 @@ type called struct {
 func callsBlock(runs []called) *Block {
 	c := &Chart{Kind: Paths, Title: "CPU time by call path", Partly: true,
 		CallTrees: &CallTrees{What: "CPU time", Unit: Seconds, Memory: true, Classes: callClasses()}}
-	b := &Block{Title: "Memory tax by call path", Charts: []*Chart{c}}
+	b := &Block{Title: sitesTitle, Charts: []*Chart{c}}
 	for i, r := range runs {
 		if r.tree == nil || r.profile == nil || len(r.tree.Parents) == 0 {
 			if i == 0 {

@@ -29,8 +29,11 @@ var classLight = map[result.Class]bool{result.ClassScheduler: true, result.Class
 // that of a class outside the memory tax, of which the answer is not.
 const littleClass, littleOther = 0.02, 0.05
 
-// keySites is how many call sites are part of the answer.
-const keySites = 3
+// keySites is how many call sites are part of the answer, but for those of less than littleSite.
+const (
+	keySites   = 3
+	littleSite = 0.01
+)
 
 // whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
@@ -136,15 +139,17 @@ func thousandths(fraction float64) int {
 	return int(math.Round(10 * percent))
 }
 
+const sitesTitle = "Call sites with the most memory tax"
+
 // sitesTable lists the call sites that pay the memory tax.
 func sitesTable(r *result.Profile) *Table {
 	if r == nil || len(r.Sites) == 0 {
 		return nil
 	}
-	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true, Bare: true,
+	tb := &Table{Caption: sitesTitle, Sort: true, Bare: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "share", Num: true}, {Label: "CPU time", Num: true}}}
 	for i, s := range r.Sites {
-		tb.Rows = append(tb.Rows, Row{Minor: i >= keySites, Cells: []Cell{code(s.Name()), code(s.Place()),
+		tb.Rows = append(tb.Rows, Row{Minor: i >= keySites || i > 0 && s.Fraction < littleSite, Cells: []Cell{code(s.Name()), code(s.Place()),
 			num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
 	}
 	return tb

@@ -63,12 +63,12 @@ func runSection(f *result.File) *Section {
 		where.Key = true
 		where.Charts[0].Y.Categories[0] = "CPU time"
 		where.Words = found.Time
-		if tb := sitesTable(found.Profile); tb != nil {
-			where.Tables = append(where.Tables, tb)
-		}
 		s.Blocks = append(s.Blocks, where)
 		if c := callsBlock([]called{{"this run", found.Profile, arm.Tree}}); c != nil {
+			c.Key = len(c.Tables) > 0
 			s.Blocks = append(s.Blocks, c)
+		} else if tb := sitesTable(found.Profile); tb != nil {
+			where.Tables = append(where.Tables, tb)
 		}
 	} else {
 		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
