@@ -86,12 +86,12 @@ func liveHeap(f *Facts) (out []Remedy) {
 	switch {
 	case errors.Is(f.NoSites, goruntime.ErrUnlinked):
 		m.Means += " This program keeps none: nothing in it reads runtime.MemProfile, so the linker switched it off. The import opens no port."
-		m.Do, m.Code = "Have it keep a heap profile: build it again with this import:", `import _ "net/http/pprof"`
+		m.Do, m.Code = "To see which lines keep it, build it again with this import:", `import _ "net/http/pprof"`
 	case f.NoSites != nil:
 		m.Means += " Its own could not be read: " + f.NoSites.Error() + "."
 		m.Do, m.Code = "Have the program write one, by runtime/pprof:", `pprof.Lookup("heap").WriteTo(file, 0)`
 		if errors.Is(f.NoSites, goruntime.ErrNoHeapProfile) {
-			m.Do, m.Code = "Have it keep a heap profile: leave runtime.MemProfileRate and GODEBUG=memprofilerate at their defaults.", ""
+			m.Do, m.Code = "To see which lines keep it, leave runtime.MemProfileRate and GODEBUG=memprofilerate at their defaults.", ""
 		}
 	case f.Sites != nil:
 		m.Means += " Its own names no single line that keeps much."

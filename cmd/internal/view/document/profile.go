@@ -38,7 +38,7 @@ const (
 // whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
 func whereBlock(splits []split) *Block {
-	c := &Chart{Kind: Stack, Title: "CPU time by what it was spent on", X: Axis{Label: "seconds of CPU time", Format: Seconds}}
+	c := &Chart{Kind: Stack, Title: "CPU time by class", X: Axis{Label: "CPU time", Format: Seconds}}
 	const title = "CPU time by class; * is part of the memory tax"
 	tb := &Table{Caption: title, Head: cols("class")}
 	alone := len(splits) == 1
