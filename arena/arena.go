@@ -152,6 +152,9 @@ func (a *Arena) Free() {
 	}
 	a.free()
 	m.state = freed
+	if r := m.debug; r != nil {
+		r.ended()
+	}
 }
 
 func (a *Arena) free() {
@@ -184,6 +187,9 @@ func (a *Arena) Reset() {
 		r.end("Reset")
 	}
 	m.hold(a.reset(maxInt64))
+	if r := m.debug; r != nil {
+		r.ended()
+	}
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/foliomem/folio/internal/base/config"
 )
@@ -35,10 +36,15 @@ type record struct {
 	made  []uintptr
 	freed []uintptr // by the last Free, Reset or Put
 	how   string    // which of them
+	over  *atomic.Bool
 }
 
 // end notes where what was allocated from the arena ended.
-func (r *record) end(how string) { r.how, r.freed = how, callers() }
+func (r *record) end(how string) { r.how, r.freed, r.over = how, callers(), new(atomic.Bool) }
+
+// ended says that what end noted has returned. On a busy machine the goroutine can wait for a CPU
+// until then, with slabs on its stack, while GC cycles pass.
+func (r *record) ended() { r.over.Store(true) }
 
 // callers returns the stack of the function of this package that was called.
 func callers() []uintptr {

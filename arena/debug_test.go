@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -198,5 +199,28 @@ func TestDebugModeReportsNothingForCleanPrograms(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestRandomPrograms") || strings.Contains(string(out), "still reachable") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// What Free itself holds, while its goroutine waits for a CPU, is not reported.
+func TestQuarantineWaitsForFree(t *testing.T) {
+	var reports atomic.Int32
+	q := &quarantine{report: func(Dangling) { reports.Add(1) }}
+	var r record
+	r.end("Free")
+	q.add(&suspect{record: r, objects: 1, alive: func() bool { return true }})
+	look := func() int32 {
+		for range patience {
+			runtime.GC()
+		}
+		q.inspect()
+		return reports.Load()
+	}
+	if n := look(); n != 0 {
+		t.Fatalf("%d reports before Free has returned", n)
+	}
+	r.ended()
+	if n := look(); n != 1 {
+		t.Errorf("%d reports after it, want 1", n)
 	}
 }

@@ -87,6 +87,7 @@ func (p *Pool) Put(a *Arena) {
 		r.end("Put")
 		a.free()
 		a.more.state = pooled
+		r.ended()
 		return
 	}
 	large := a.reset(p.keep())

@@ -37,7 +37,7 @@ type suspect struct {
 	typ     string
 	objects int
 	alive   func() bool
-	born    uint64 // GC cycles until then
+	born    uint64 // GC cycles until then, or until what freed it returned
 }
 
 // patience is how many GC cycles a slab may survive. The first may have begun
@@ -91,6 +91,9 @@ func (q *quarantine) inspect() {
 	for _, s := range q.suspects {
 		switch {
 		case !s.alive():
+		case s.record.over != nil && !s.record.over.Load():
+			s.born = now
+			left = append(left, s)
 		case now-s.born >= patience:
 			found = append(found, s)
 		default:
