@@ -67,6 +67,7 @@ var reductions = []struct {
 	{from: `(folio set .*)--name server`, to: "$1--name gcprog"}, // the processes to look at
 	{from: `folio leaks \$PID`, to: "folio leaks --duration 300ms $$PID"},
 	{from: `(folio load .*|--ready \S+ )--rate [0-9]+`, to: "$1--rate 50"},
+	{from: `'folio load --rate 50 `, to: "'folio load --rate 400 "}, // of 15 requests there is no p99
 	{from: ` --load-duration [0-9]+s`, to: ""},
 	{from: `(--ready \S+ --rate 50)`, to: "$1 --load-duration 200ms --load-warmup 100ms"},
 	{from: `(folio load .*)--warmup [0-9]+s`, to: "$1--warmup 100ms"},
