@@ -113,12 +113,12 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	progress := newProgress(a.stderr)
 	noted := false
 	r, err := leak.Watch(ctx, s, pid, o, func(elapsed time.Duration, notes []string) {
-		for _, note := range notes { // what cannot be watched, before the time is spent
-			if !noted {
+		if !noted { // what cannot be watched, before the time is spent
+			for _, note := range notes {
 				_ = a.stderr.Line("folio: note: %s", note)
 			}
+			noted = true
 		}
-		noted = true
 		left, until := o.Duration-elapsed, ""
 		if left <= 0 && o.Most > o.Duration {
 			left, until = o.Most-elapsed, "until its Go heap can be judged, at most "

@@ -108,8 +108,8 @@ func exit(stderr io.Writer, err error) int {
 	return exitCannotRun
 }
 
-// message is an error in one line, "" if there is nothing to say. Who closed the pipe
-// that folio writes to, as head does, knows.
+// message is an error in one line, "" if there is nothing to say. A closed output pipe (as with
+// head) is not an error.
 func message(err error) string { return texts(err, false) }
 
 // texts is the errors of err in one line, with those that the result shows if all.

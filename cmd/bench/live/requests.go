@@ -44,8 +44,11 @@ func (b *bench) latencies(f *result.File) []string {
 			others = max(others, p99)
 		}
 	}
-	return []string{fmt.Sprintf("%d of %d", failed, len(b.requests)), unit.Seconds(before),
-		fmt.Sprintf("%s (%.2fx)", unit.Seconds(others), others/before)}
+	out := []string{fmt.Sprintf("%d of %d", failed, len(b.requests)), "", ""}
+	if before > 0 && others > 0 { // else no block has enough requests
+		out[1], out[2] = unit.Seconds(before), fmt.Sprintf("%s (%.2fx)", unit.Seconds(others), others/before)
+	}
+	return out
 }
 
 // p99 is that of the requests that ended from one moment to another, in seconds since a search began.

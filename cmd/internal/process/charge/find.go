@@ -77,7 +77,7 @@ func Find(f procmem.FS, name string) (Group, error) {
 	return At(dir)
 }
 
-// processID returns the process whose id a name is; 0 if it is none.
+// processID returns the process whose id a name is; 0 if it is not an id.
 func processID(f procmem.FS, name string) (int, error) {
 	pid, err := strconv.Atoi(name)
 	if err != nil || pid <= 0 || name[0] == '0' {

@@ -41,7 +41,7 @@ func Parse(r io.Reader) (*profile.Profile, error) {
 	return p, nil
 }
 
-// ErrNotProfile says that a file is none of pprof.
+// ErrNotProfile is the error for a file in another format.
 var ErrNotProfile = errors.New("not a pprof profile")
 
 // What the parts of a profile take when they are read, in bytes, with what is

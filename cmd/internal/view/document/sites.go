@@ -186,7 +186,7 @@ const importPprof = `import _ "net/http/pprof"`
 
 // leaks says what grew while a process was watched. unlinked says that it keeps no heap profile.
 func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
-	watched := watchedText(l)
+	watched, kinds := watchedText(l)
 	blind := watched == ""
 	if blind {
 		watched = "nothing of it could be read"
@@ -223,7 +223,6 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 	case l.HeapUnjudged != nil:
 		a.Text = "Unknown: whether the Go heap grows without end. Nothing else that was watched does."
 	default:
-		kinds := watchedKinds(l)
 		last := len(kinds) - 1
 		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " grows without end."
 	}
@@ -282,37 +281,24 @@ func waitingText(w *result.Waiting) string {
 	return text + "."
 }
 
-// watchedText says what of a process was watched; "" for nothing.
-func watchedText(l *result.Leaks) string {
+// watchedText says what of a process was watched, "" for nothing, and of what kinds that is.
+func watchedText(l *result.Leaks) (text string, kinds []string) {
 	var out []string
+	add := func(text, kind string) { out, kinds = append(out, text), append(kinds, kind) }
 	if l.Cycles != nil && l.Sites != nil {
 		lines := unit.Plural(*l.Sites, "line") + " that allocate"
 		if *l.Sites == 1 {
 			lines += "s"
 		}
-		out = append(out, formatf("%s (%s)", lines, unit.Plural(*l.Cycles, "heap profile")))
+		add(formatf("%s (%s)", lines, unit.Plural(*l.Cycles, "heap profile")), "line")
 	}
 	if l.Starts != nil {
-		out = append(out, unit.Plural(*l.Starts, "go statement"))
+		add(unit.Plural(*l.Starts, "go statement"), "go statement")
 	}
 	if l.Parts != nil {
-		out = append(out, unit.Plural(*l.Parts, "part")+" of its memory")
+		add(unit.Plural(*l.Parts, "part")+" of its memory", "part of memory")
 	}
-	return join(out)
-}
-
-// watchedKinds names what was watched.
-func watchedKinds(l *result.Leaks) (out []string) {
-	if l.Cycles != nil && l.Sites != nil {
-		out = append(out, "line")
-	}
-	if l.Starts != nil {
-		out = append(out, "go statement")
-	}
-	if l.Parts != nil {
-		out = append(out, "part of memory")
-	}
-	return out
+	return join(out), kinds
 }
 
 // leakValue prints how much there is of what grows.

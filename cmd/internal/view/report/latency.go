@@ -83,7 +83,7 @@ func NoPercentile(rank float64, value *float64, requests int64) string {
 	switch {
 	case requests == 0:
 		return none
-	case math.Round(float64(requests)*(1-rank)*1000) < 1000:
+	case float64(requests) < math.Round(1/(1-rank)):
 		return "too few requests"
 	case value == nil:
 		return "failed"

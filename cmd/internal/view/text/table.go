@@ -22,12 +22,14 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		p.say("  ", caption)
 	}
 	t = p.shown(t)
-	if t.Wrap && p.long(t) && p.hanging(t) {
-		return
-	}
-	if t.Wrap && len(t.Head) > 2 && p.long(t) {
-		p.sentences(t)
-		return
+	if t.Wrap && p.long(t) {
+		if p.hanging(t) {
+			return
+		}
+		if len(t.Head) > 2 {
+			p.sentences(t)
+			return
+		}
 	}
 	rows := t.Rows
 	if t.More != "" && p.o.Rows > 0 && len(rows) > p.o.Rows {
