@@ -13,7 +13,6 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/base/terminal"
-	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/lab"
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/cmd/internal/process/host"
@@ -46,7 +45,7 @@ Each experiment compares ways to do the same work, its arms: each in fresh
 processes, interleaved in random order, with medians and intervals; and says in
 the end what the figures mean here. Without a name all of them run but index,
 malloc and assist, which build programs with the go command; "folio lab list"
-explains them.
+lists them.
 
 Some arms need settings of the whole system: reserved huge pages, the policy for
 transparent huge pages, khugepaged, a memory cgroup. With --allow-system they run,
@@ -87,9 +86,17 @@ func newLab(a *app) *cobra.Command {
 	f.add(fs, "all samples and summaries")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "Explain the experiments", Args: usage.OnlyCommands,
-		RunE: func(*cobra.Command, []string) error {
-			return text.Render(a.stdout, document.Experiments(result.Experiments(lab.ReadMachine())), text.Options{Width: terminal.Columns(a.stdout), Full: true})
+		Use: "list [experiment...]", Short: "List the experiments, or the arms of some", Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: cmd.ValidArgsFunction,
+		RunE: func(_ *cobra.Command, names []string) error {
+			all, err := choose(names)
+			if err != nil {
+				return misuse(err)
+			}
+			if len(names) == 0 {
+				all = lab.Experiments()
+			}
+			return text.Render(a.stdout, document.Experiments(result.Experiments(all, lab.ReadMachine()), len(names) > 0), text.Options{Width: terminal.Columns(a.stdout), Full: true})
 		},
 	}, &cobra.Command{
 		Use: "arm", Hidden: true, DisableFlagParsing: true,

@@ -23,7 +23,7 @@ const arenasFamily = "arenas"
 var arenas = &Experiment{
 	Name:     "arenas-trees",
 	Family:   arenasFamily,
-	Question: "What do many small objects cost that are freed together, with new and in arenas: binary trees?",
+	Question: "What do binary trees, many small objects freed together, cost with new and in arenas?",
 	Source:   "thepudds, Go issue 51667 (2022): depth 21, against new: 50% of the wall time with arenas on huge pages, 19% of the faults, 58% of the memory with early release",
 	Figures:  arenasFigures,
 	defaults: Params{Size: 128 << 20, Count: 1, Rounds: 6},
@@ -91,7 +91,7 @@ func arenasArms(m *Machine, p Params) []*Arm {
 		{"gogc-800", "new, with GOGC=800", "new", "800", 0},
 		{"gogc-off", "new, with GOGC=off and GOMEMLIMIT=" + unit.Exact(limit), "new", trial.Off, limit},
 		{goArenas, "the arenas of Go's experiment, built here by the go command", goArenas, "100", 0},
-		{"folio", "Folio's arenas as they are: huge pages, and idle memory is left to the GC early", "folio", "100", 0},
+		{"folio", "Folio's arenas by default: huge pages, and idle memory is released early", "folio", "100", 0},
 		{"folio-base", "without huge pages", "folio-base", "100", 0},
 		{"folio-keep", "without early release", "folio-keep", "100", 0},
 		{"folio-plain", "without either", "folio-plain", "100", 0},

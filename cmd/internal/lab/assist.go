@@ -13,7 +13,7 @@ const assistName = "assist"
 
 var assist = &Experiment{
 	Name:     assistName,
-	Question: "How much of a server's latency, while it allocates in bursts, is mark assists, and what does a heap cost that grows without them?",
+	Question: "How much of a server's latency is mark assists when it allocates in bursts, and how much larger is the heap without them?",
 	Source:   "Go issue 56966 (2022): p99 of CockroachDB, 95% reads from many connections: 54.5 ms with Go 1.17 and 2.5 ms without assists, 73.4 and 3.9 ms with Go 1.19",
 	Figures: []Figure{
 		{Key: p99Key, Label: "p99", Unit: "p99-sec"},
@@ -61,7 +61,7 @@ func assistArms(*Machine, Params) []*Arm {
 	}
 	arms := []*Arm{
 		arm(stock, "the runtime as it is", stock, ""),
-		arm("assist-on", "built with gc-noassist, which is turned off: is it as stock?", overlay.NoAssist, overlay.AssistOn),
+		arm("assist-on", "control: built with gc-noassist, turned off; should equal stock", overlay.NoAssist, overlay.AssistOn),
 		arm(overlay.NoAssist, "goroutines assist once the heap has passed its goal by 5%, the default of the patch", overlay.NoAssist, ""),
 	}
 	for _, bound := range []string{"10%", "25%"} {

@@ -11,8 +11,8 @@ import (
 
 var madvise = &Experiment{
 	Name:     "madvise",
-	Question: "Which way of returning memory to the OS is cheaper, MADV_DONTNEED or MADV_FREE, also when memory is short?",
-	Source:   "Changkun Ou (2021): new memory after MADV_FREE costs as much as after MADV_DONTNEED with base pages, but 101 ms instead of 36 ms for 512 MiB with huge pages; why was left open",
+	Question: "Which way of returning memory to the OS is cheaper, MADV_DONTNEED or MADV_FREE, with and without a shortage of memory?",
+	Source:   "Changkun Ou (2021): new memory after MADV_FREE costs as much as after MADV_DONTNEED with base pages, but 101 ms instead of 36 ms for 512 MiB with huge pages; the cause was not found",
 	Figures: []Figure{
 		{Key: "cycle_seconds", Label: "release, use again", Unit: "sec/page"},
 		{Key: "advise_seconds", Label: "release", Unit: "advise-sec/page"},

@@ -15,7 +15,7 @@ const mallocName = "malloc"
 
 var malloc = &Experiment{
 	Name:     mallocName,
-	Question: "What does allocating an object take, by size and kind, and do the patches of the runtime change it?",
+	Question: "How long does allocating an object take, by size and kind, and do the runtime patches change it?",
 	Source:   "Go issue 69224 (2024), the first five kinds with malloc-prefetch: 8.4%, 2.1% and 0.4% less time in the geometric mean, on three arm64 servers",
 	Figures:  mallocFigures(),
 	Base:     stock,

@@ -10,9 +10,9 @@ type ListedExperiment struct {
 	Arms                   [][2]string
 }
 
-// Experiments are those of the lab, with their arms on a machine.
-func Experiments(m *lab.Machine) (out []ListedExperiment) {
-	for _, e := range lab.Experiments() {
+// Experiments lists experiments of the lab, with their arms on a machine.
+func Experiments(all []*lab.Experiment, m *lab.Machine) (out []ListedExperiment) {
+	for _, e := range all {
 		size := e.Size()
 		l := ListedExperiment{Name: e.Name, Question: e.Question, Source: e.Source, Size: size[0], Quick: size[1], Apart: e.Apart}
 		for _, a := range e.List(m) {

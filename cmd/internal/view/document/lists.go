@@ -7,9 +7,17 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// Experiments lists those of the lab: what each asks, what is known of it, and its arms.
-func Experiments(all []result.ListedExperiment) *Document {
+// Experiments lists those of the lab: what each asks, or also what is known of it and its arms.
+func Experiments(all []result.ListedExperiment, arms bool) *Document {
 	s := &Section{Kicker: "folio lab", Heading: "experiments"}
+	if !arms {
+		t := &Table{Head: []Column{{Label: "experiment"}, {Label: "question"}}, Wrap: true}
+		for _, e := range all {
+			t.Rows = append(t.Rows, Row{Cells: []Cell{code(e.Name), plain(e.Question)}})
+		}
+		s.Blocks = []*Block{{Tables: []*Table{t}, Words: []string{"folio lab list NAME lists its arms, folio lab NAME runs it."}}}
+		return (&Document{Sections: []*Section{s}}).finish()
+	}
 	for _, e := range all {
 		b := &Block{Title: e.Name + ": " + e.Question, Words: []string{"source: " + e.Source,
 			formatf("memory: %s, quick %s", unit.Exact(e.Size), unit.Exact(e.Quick))}}
