@@ -129,5 +129,5 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	} else if r.Interrupted && !r.Watched {
 		failed = exitCode(exitInterrupted)
 	}
-	return errors.Join(finish(a, out, result.NewCollapse(version(), r), f.redact, io.Discard, text.Options{}), failed)
+	return errors.Join(finish(a, out, result.NewCollapse(version(), r), f.resultFlags, io.Discard, text.Options{}), failed)
 }

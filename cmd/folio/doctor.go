@@ -112,7 +112,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	file := result.NewDoctor(version(), facts, d)
 	file.Host = info
 	file.Notes = append(file.Notes, notes...)
-	if err := finish(a, files, file, f.redact, a.stderr, text.Options{Full: f.full}); err != nil {
+	if err := finish(a, files, file, f.resultFlags, a.stderr, text.Options{}); err != nil {
 		return err
 	}
 	if f.strict && len(d.Findings) > 0 {

@@ -72,5 +72,5 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 	if err != nil {
 		return err
 	}
-	return finish(a, out, file, f.redact, io.Discard, text.Options{Rows: f.rows})
+	return finish(a, out, file, f.resultFlags, io.Discard, text.Options{Rows: f.rows})
 }

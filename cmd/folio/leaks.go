@@ -131,7 +131,7 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	}
 	file := result.NewSites(version(), result.KindLeaks, pid, p.Command, p.GoVersion)
 	file.SetLeaks(r)
-	if err = finish(a, out, file, f.redact, io.Discard, text.Options{}); r.Interrupted {
+	if err = finish(a, out, file, f.resultFlags, io.Discard, text.Options{}); r.Interrupted {
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
 	return err

@@ -98,7 +98,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	file := result.NewLoad(version(), r)
 	file.Host = info
 	file.Notes = append(file.Notes, notes...)
-	return errors.Join(finish(a, out, file, f.redact, a.stderr, text.Options{}), f.verdict(r))
+	return errors.Join(finish(a, out, file, f.resultFlags, a.stderr, text.Options{}), f.verdict(r))
 }
 
 // verdict is how a load that ran ends.

@@ -53,8 +53,8 @@ func shown[F result.Kind](f F, redact bool) (F, error) {
 
 // finish writes the files of a result and shows its text: elsewhere, if standard output is a
 // file's. What cannot be written is shown all the same.
-func finish[F result.Kind](a *app, out output.List, file F, redact bool, elsewhere io.Writer, o text.Options) error {
-	file, err := shown(file, redact)
+func finish[F result.Kind](a *app, out output.List, file F, f resultFlags, elsewhere io.Writer, o text.Options) error {
+	file, err := shown(file, f.redact)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,7 @@ func finish[F result.Kind](a *app, out output.List, file F, redact bool, elsewhe
 	if out.ToStdout() {
 		w = elsewhere
 	}
+	o.Full = f.full
 	return errors.Join(out.Write(false, file.JSON), show(w, file, o))
 }
 

@@ -80,7 +80,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	}
 	file := result.NewSuggest(version(), suggest.Suggest(p, cost, suggest.Lines()), m.Notes)
 	f.complete(file, command)
-	return finish(a, files, file, f.redact, a.stderr, text.Options{Full: f.full})
+	return finish(a, files, file, f.resultFlags, a.stderr, text.Options{})
 }
 
 // complete says where the advice is from.

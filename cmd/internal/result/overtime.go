@@ -17,6 +17,7 @@ type OverTime struct {
 	// Since the first reading. GC cycles are null where the runtime could not be read, all
 	// of them for a program that is not Go.
 	Cycles []*uint32 `json:"gc_cycles"`
+	// Page faults are null where they were not counted.
 	Minor  []uint64  `json:"minor_faults"`
 	Major  []uint64  `json:"major_faults"`
 	// Used is what the cgroup with the limit uses, but for page cache that the kernel takes
@@ -73,14 +74,22 @@ func newGrowth(t stat.Trend) *Growth {
 // SetHistory adds what the process had over time, and by how much that grows: nil if too
 // little was seen. Process must be set.
 func (f *Inspect) SetHistory(h *history.History, g *history.Growth) {
-	out := &OverTime{Seconds: []float64{}, RSS: []uint64{}, Parts: []PartOverTime{}, Minor: []uint64{}, Major: []uint64{}, Stride: h.Stride}
+	f.Process.OverTime = newOverTime(h, g)
+	f.Process.OverTime.Minor, f.Process.OverTime.Major = make([]uint64, 0, len(h.Points)), make([]uint64, 0, len(h.Points))
+	for _, p := range h.Points {
+		f.Process.OverTime.Minor, f.Process.OverTime.Major = append(f.Process.OverTime.Minor, p.Minor), append(f.Process.OverTime.Major, p.Major)
+	}
+}
+
+// newOverTime is without page faults.
+func newOverTime(h *history.History, g *history.Growth) *OverTime {
+	out := &OverTime{Seconds: []float64{}, RSS: []uint64{}, Parts: []PartOverTime{}, Stride: h.Stride}
 	cycles, used := false, false
 	for _, p := range h.Points {
 		cycles, used = cycles || p.Cycles != nil, used || p.Used != nil
 	}
 	for _, p := range h.Points {
 		out.Seconds, out.RSS = append(out.Seconds, p.At.Seconds()), append(out.RSS, p.RSS)
-		out.Minor, out.Major = append(out.Minor, p.Minor), append(out.Major, p.Major)
 		if cycles {
 			out.Cycles = append(out.Cycles, p.Cycles)
 		}
@@ -114,7 +123,7 @@ func (f *Inspect) SetHistory(h *history.History, g *history.Growth) {
 			out.UsedGrowth = newGrowth(*g.Used)
 		}
 	}
-	f.Process.OverTime = out
+	return out
 }
 
 // Title is the name of the part for people.
@@ -151,6 +160,6 @@ func (o *OverTime) sameLen() bool {
 			return false
 		}
 	}
-	return len(o.RSS) == n && len(o.Minor) == n && len(o.Major) == n && (len(o.Cycles) == n || len(o.Cycles) == 0) &&
+	return len(o.RSS) == n && len(o.Minor) == len(o.Major) && (len(o.Minor) == n || len(o.Minor) == 0) && (len(o.Cycles) == n || len(o.Cycles) == 0) &&
 		(len(o.Used) == n || len(o.Used) == 0)
 }

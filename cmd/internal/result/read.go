@@ -156,6 +156,10 @@ func (r *Result) check() error {
 		if f.Process != nil && f.Process.OverTime != nil && !f.Process.OverTime.sameLen() {
 			return errors.New("over_time has lists of different lengths")
 		}
+	case *Sites:
+		if f.Leaks != nil && f.Leaks.OverTime != nil && !f.Leaks.OverTime.sameLen() {
+			return errors.New("over_time has lists of different lengths")
+		}
 	case *Load:
 		return f.Check()
 	case *File:

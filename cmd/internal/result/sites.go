@@ -142,11 +142,11 @@ type Leaks struct {
 	// is known to grow, or if there is no Go heap.
 	HeapJudged   bool    `json:"heap_judged"`
 	HeapUnjudged *string `json:"heap_not_judged" redact:"keep"`
-	// RSS at the first and the last reading, whatever of it grows; null if it could not be
-	// read, its growth also with too few readings.
-	RSSFirst  *uint64 `json:"rss_first_bytes"`
-	RSSLast   *uint64 `json:"rss_last_bytes"`
-	RSSGrowth *Growth `json:"rss_growth"`
+	// LongEnough is for how long to watch it to judge the Go heap; null if it is judged, or if
+	// that is not known.
+	LongEnough *float64 `json:"long_enough_seconds"`
+	// OverTime is null if RSS could not be read. Page faults are not counted.
+	OverTime *OverTime `json:"over_time"`
 	// The part of memory in which most of the growth of RSS is; null: it does not grow, or no
 	// part is known to hold half of it.
 	RSSPart       *string   `json:"rss_part" redact:"keep"`
@@ -294,13 +294,13 @@ func (f *Sites) SetLeaks(r *leak.Report) {
 		Enough: leak.Enough(r.Readings), HeapJudged: r.HeapJudged, HeapUnjudged: text(r.HeapUnjudged), Ended: r.Ended, Interrupted: r.Interrupted, Growing: []Leak{}, Blocked: []Blocked{},
 	}
 	if r.RSS != nil {
-		f.Leaks.RSSFirst, f.Leaks.RSSLast = &r.RSS.First, &r.RSS.Last
-		if r.RSS.Growth != nil {
-			f.Leaks.RSSGrowth = newGrowth(*r.RSS.Growth)
-		}
+		f.Leaks.OverTime = newOverTime(r.RSS.History, r.RSS.Growth)
 		if f.Leaks.RSSPart = text(r.RSS.Part); r.RSS.PartGrowth != nil {
 			f.Leaks.RSSPartGrowth = newGrowth(*r.RSS.PartGrowth)
 		}
+	}
+	if r.Longer > 0 {
+		f.Leaks.LongEnough = new(r.Longer.Seconds())
 	}
 	if w := r.Waiting; w != nil {
 		out := &Waiting{w.First.Finalizers, w.Last.Finalizers, w.First.Cleanups, w.Last.Cleanups, []WaitingFunc{}}

@@ -134,52 +134,53 @@ func (w *watcher) judgeHeap() {
 		return
 	}
 	var few string
+	var longer time.Duration
 	if of := w.mostParts(); of == &w.memory[whole] {
 		switch {
 		case w.profile:
-			few = w.fewCycles(w.cycles)
+			few, longer = w.fewCycles(w.cycles)
 		case !Enough(of.readings):
 			few = fmt.Sprintf("only %s of its memory (at least %d are needed)", unit.Plural(of.readings, "reading"), Least)
 		}
 	} else if !w.liveStays() {
-		few = w.fewCycles(len(w.live))
+		few, longer = w.fewCycles(len(w.live))
 	}
 	grows := slices.ContainsFunc(w.Found, func(f Finding) bool {
 		return f.Kind == Heap || f.Title == waterfall.Live.Title() || f.Title == waterfall.Heap.Title()
 	})
 	w.HeapJudged = few == "" || grows
 	if !grows {
-		w.HeapUnjudged = few
+		w.HeapUnjudged, w.Longer = few, longer
 	}
 }
 
-// fewCycles says that there were too few GC cycles to judge by, and what would be enough;
-// "" if there were enough.
-func (w *watcher) fewCycles(n int) string {
+// fewCycles says that there were too few GC cycles to judge by, "" if there were enough, and
+// for how long to watch for enough, 0 if that is not known.
+func (w *watcher) fewCycles(n int) (why string, longer time.Duration) {
 	if Enough(n) {
-		return ""
+		return "", 0
 	}
-	needed, why := LeastCycles, fmt.Sprintf("%d of %d GC cycles seen", n, LeastCycles)
+	needed := LeastCycles
+	why = fmt.Sprintf("%d of %d GC cycles seen", n, LeastCycles)
 	if n >= LeastCycles {
 		needed = Least
 		why = fmt.Sprintf("%d GC cycles seen; a heap that rises and falls needs %d", n, Least)
 	}
 	if w.Ended {
-		return why + ": it ended before there were more"
+		return why + ": it ended before there were more", 0
 	}
 	// The first that it sees has ended before.
 	long := Forced * time.Duration(needed-1)
 	if points := w.rss.Points; n > 1 && len(points) > 1 {
 		over := points[len(points)-1].At - points[0].At
 		if d := unit.RoundUp(over * time.Duration(3*(needed-1)) / time.Duration(2*(n-1))); d < long {
-			return fmt.Sprintf("%s; at this rate it takes: folio leaks --duration %s %d", why, unit.Elapsed(d), w.pid)
+			return why, d
 		}
 	}
 	if w.gogc < 0 {
-		return why + "; GOGC is off, so no GC cycle is forced"
+		return why + "; GOGC is off, so no GC cycle is forced", 0
 	}
-	return fmt.Sprintf("%s; one is forced every %s: folio leaks --duration %s %d",
-		why, unit.Elapsed(Forced), unit.Elapsed(long), w.pid)
+	return fmt.Sprintf("%s; one is forced every %s", why, unit.Elapsed(Forced)), long
 }
 
 // judgeRSS says by how much RSS has grown, whatever it is that grows.
@@ -188,10 +189,9 @@ func (w *watcher) judgeRSS() {
 	if n == 0 {
 		return
 	}
-	first, last := w.rss.Points[0], w.rss.Points[n-1]
-	w.RSS = &RSS{First: first.RSS, Last: last.RSS, Over: last.At - first.At}
-	if g := w.rss.All(); g != nil {
-		w.RSS.Growth = &g.RSS
+	last := w.rss.Points[n-1]
+	w.RSS = &RSS{History: &w.rss, Growth: w.rss.All()}
+	if g := w.RSS.Growth; g != nil {
 		w.where(g)
 	}
 	for _, f := range w.Found {

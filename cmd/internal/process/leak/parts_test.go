@@ -227,28 +227,28 @@ func TestHeapNotJudged(t *testing.T) {
 		at     func(int) *waterfall.Waterfall
 		judged bool
 		why    string
+		longer time.Duration
 	}{
-		{"3 cycles", true, rises(20, true), false, "3 of 5 GC cycles seen; at this rate it takes: folio leaks --duration 3m 7"},
-		{"1 cycle", true, rises(60, true), false, "1 of 5 GC cycles seen; one is forced every 2m: folio leaks --duration 8m 7"},
-		{"6 cycles", true, rises(10, true), false,
-			"6 GC cycles seen; a heap that rises and falls needs 12; at this rate it takes: folio leaks --duration 4m 7"},
-		{"GOGC=off", true, off(60), false, "1 of 5 GC cycles seen; GOGC is off, so no GC cycle is forced"},
-		{"GOGC=off, with cycles", true, off(20), false, "3 of 5 GC cycles seen; at this rate it takes: folio leaks --duration 3m 7"},
-		{"6 cycles of one level", true, steady, true, ""},
-		{"30 cycles", true, rises(2, true), true, ""},
-		{"runtime not read", true, rises(2, false), true, ""},
-		{"not Go", false, rises(2, false), false, ""},
+		{"3 cycles", true, rises(20, true), false, "3 of 5 GC cycles seen", 3 * time.Minute},
+		{"1 cycle", true, rises(60, true), false, "1 of 5 GC cycles seen; one is forced every 2m", 8 * time.Minute},
+		{"6 cycles", true, rises(10, true), false, "6 GC cycles seen; a heap that rises and falls needs 12", 4 * time.Minute},
+		{"GOGC=off", true, off(60), false, "1 of 5 GC cycles seen; GOGC is off, so no GC cycle is forced", 0},
+		{"GOGC=off, with cycles", true, off(20), false, "3 of 5 GC cycles seen", 3 * time.Minute},
+		{"6 cycles of one level", true, steady, true, "", 0},
+		{"30 cycles", true, rises(2, true), true, "", 0},
+		{"runtime not read", true, rises(2, false), true, "", 0},
+		{"not Go", false, rises(2, false), false, "", 0},
 	} {
-		w := &watcher{Report: &Report{}, goProgram: c.goes, pid: 7}
+		w := &watcher{Report: &Report{}, goProgram: c.goes}
 		for i := range 60 {
 			w.Readings++
 			w.readParts(float64(i), c.at(i))
 		}
 		w.judge(context.Background())
-		if w.HeapJudged != c.judged || w.HeapUnjudged != c.why {
-			t.Errorf("%s: judged %v, %q", c.name, w.HeapJudged, w.HeapUnjudged)
+		if w.HeapJudged != c.judged || w.HeapUnjudged != c.why || w.Longer != c.longer {
+			t.Errorf("%s: judged %v, %q, %v; want %q, %v", c.name, w.HeapJudged, w.HeapUnjudged, w.Longer, c.why, c.longer)
 		}
-		if r := w.RSS; r == nil || r.First != 100*mib || r.Last != 690*mib || r.Over != 59*time.Second || r.Growth == nil || r.Growth.Slope != 600*mib {
+		if r := w.RSS; r == nil || r.History.Points[0].RSS != 100*mib || r.History.Points[59].RSS != 690*mib || r.Growth == nil || r.Growth.Over != 59*time.Second || r.Growth.RSS.Slope != 600*mib {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}

@@ -76,6 +76,9 @@ type Report struct {
 	// if it is known to grow, or if there is no Go heap.
 	HeapJudged   bool
 	HeapUnjudged string
+	// Longer is for how long to watch it to judge the Go heap; 0 if it is judged, or if that
+	// is not known.
+	Longer time.Duration
 	// RSS is nil where none could be read.
 	RSS         *RSS
 	Waiting     *Waiting // nil where it could not be read
@@ -88,9 +91,8 @@ type Report struct {
 
 // RSS is that of a process while it was watched.
 type RSS struct {
-	First, Last uint64        // at the first and at the last reading
-	Over        time.Duration // from one to the other
-	Growth      *stat.Trend   // bytes a minute; nil with too few readings
+	History *history.History
+	Growth  *history.Growth // nil with too few readings
 	// Part is the part in which most of the growth is, "" if none is known; PartGrowth is
 	// that part's.
 	Part       string
@@ -115,7 +117,6 @@ type watcher struct {
 	starts        map[string]*series
 	memory        [2]partSeries // whole and divided: see readParts
 	rss           history.History
-	pid           int
 	live          []Point // the live heap, by GC cycle
 	held          Point   // all objects, now
 	lastCycle     uint32  // of live
@@ -145,7 +146,7 @@ type Options struct {
 // Watch watches a process. It ends when the process does, or the context.
 func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress func(elapsed time.Duration, notes []string)) (*Report, error) {
 	w := &watcher{
-		Report: &Report{}, pid: pid, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
+		Report: &Report{}, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
 		starts: map[string]*series{}, system: map[uint64]bool{}, calls: map[uint64]string{},
 	}
 	defer w.watch.Close()

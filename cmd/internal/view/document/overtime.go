@@ -13,14 +13,14 @@ import (
 // partLines is how many parts of RSS the picture has, those with the most.
 const partLines = 5
 
-// overTimeBlock draws the memory of a process over time; nil where it was read once.
-func overTimeBlock(p *result.Process) *Block {
-	o := p.OverTime
+// overTimeBlock draws the memory of a process over time, with its limits, where p knows them;
+// nil where it was read once.
+func overTimeBlock(o *result.OverTime, p *result.Process) *Block {
 	if o == nil || len(o.Seconds) < 2 || !increasing(o.Seconds) {
 		return nil
 	}
 	end := o.Seconds[len(o.Seconds)-1]
-	c := &Chart{Kind: Time, Title: "Memory, GC cycles and page faults over time", Partly: true, End: end,
+	c := &Chart{Kind: Time, Title: "Memory over time", Partly: true, End: end,
 		Caption: "Drag to look closer. Parts of RSS are those with the most; the table has all.",
 		X:       Axis{Label: "seconds since the first reading", Format: Seconds}}
 	x := rounded(o.Seconds)
@@ -41,21 +41,23 @@ func overTimeBlock(p *result.Process) *Block {
 		memory.Series = append(memory.Series, LaneSeries{Name: name, Kind: "line", Color: color, Dash: true, X: []float64{0, x[len(x)-1]},
 			Y: rounded([]float64{float64(bytes), float64(bytes)})})
 	}
-	if p.Limit != nil {
+	if p != nil && p.Limit != nil {
 		level("limit of its cgroup", p.Limit.Bytes, 7)
 		if used, at := known(o.Used, x); len(used) >= leastPoints {
 			memory.Series = append(memory.Series, LaneSeries{Name: "used by its cgroup", Kind: "line", Color: 7, X: at, Y: rounded(used)})
 		}
 	}
-	if w := p.Waterfall; w != nil && w.GC != nil && w.GC.Limit != nil {
-		level("GOMEMLIMIT", *w.GC.Limit, 2)
+	if p != nil && p.Waterfall != nil && p.Waterfall.GC != nil && p.Waterfall.GC.Limit != nil {
+		level("GOMEMLIMIT", *p.Waterfall.GC.Limit, 2)
 	}
 	c.Lanes = []Lane{memory}
 	if cycles, at := known(o.Cycles, o.Seconds); len(cycles) >= leastPoints {
 		c.Lanes = append(c.Lanes, rateLane("GC cycles a second", LaneSeries{Name: "GC cycles", Color: 5, X: at, Y: cycles}))
 	}
-	c.Lanes = append(c.Lanes, rateLane("page faults a second", LaneSeries{Name: "minor page faults", Color: 6, X: o.Seconds, Y: floats(o.Minor)}))
-	if o.Major[len(o.Major)-1] > 0 {
+	if len(o.Minor) > 0 {
+		c.Lanes = append(c.Lanes, rateLane("page faults a second", LaneSeries{Name: "minor page faults", Color: 6, X: o.Seconds, Y: floats(o.Minor)}))
+	}
+	if n := len(o.Major); n > 0 && o.Major[n-1] > 0 {
 		c.Lanes = append(c.Lanes, rateLane("major page faults a second", LaneSeries{Name: "major page faults", Color: 2, X: o.Seconds, Y: floats(o.Major)}))
 	}
 	if o.Stride > 1 {
@@ -90,9 +92,16 @@ func overTimeBlock(p *result.Process) *Block {
 		rss[i] = new(int64(min(n, math.MaxInt64)))
 	}
 	add("RSS", rss, o.Growth)
-	b := &Block{Key: true, Title: "Over time", Tables: []*Table{tb}}
+	b := &Block{Key: p != nil, Title: "Over time", Tables: []*Table{tb}}
 	if len(x) >= leastPoints {
 		b.Charts = []*Chart{c}
+	}
+	if p == nil { // a leak is judged from GC cycle to GC cycle: slopes between readings would differ
+		tb.Head = tb.Head[:5]
+		for i := range tb.Rows {
+			tb.Rows[i].Cells = tb.Rows[i].Cells[:5]
+		}
+		return b
 	}
 	words := report.OverTimeWords(p)
 	if o.Growth != nil {

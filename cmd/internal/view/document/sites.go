@@ -216,18 +216,21 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		case more > 1:
 			a.Text += formatf(" %d other things grow.", more)
 		}
-	case !l.Enough || l.RSSGrowth == nil && l.RSSFirst != nil:
+	case !l.Enough || l.OverTime != nil && l.OverTime.Growth == nil:
 		a.Text = formatf("Not judged: too few readings in %s.", unit.ElapsedSeconds(l.Seconds))
 	case blind:
 		a.Text = "Not judged."
 	case l.HeapUnjudged != nil:
-		a.Text = "Unknown: whether the Go heap grows without end. Nothing else that was watched does."
+		a.Text = "Unknown: whether the Go heap grows without end (" + *l.HeapUnjudged + "). Nothing else that was watched does."
 	default:
 		last := len(kinds) - 1
 		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " grows without end."
 	}
-	if l.HeapUnjudged != nil {
-		a.Detail = "Go heap not judged: " + *l.HeapUnjudged
+	if l.HeapUnjudged != nil && !strings.Contains(a.Text, *l.HeapUnjudged) {
+		a.Detail = strings.TrimSpace(a.Detail + " Go heap not judged: " + *l.HeapUnjudged + ".")
+	}
+	if l.LongEnough != nil && pid != nil && a.Line == "" {
+		a.Line = formatf("folio leaks --duration %s %d # as long as it takes at this rate", unit.ElapsedSeconds(*l.LongEnough), *pid)
 	}
 	s.Answers = append(s.Answers, a)
 	b := &Block{Key: true, Title: "What grows", More: "stack"}
@@ -248,6 +251,9 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		s.Answers = append(s.Answers, Answer{Bad: true, Text: formatf("A %s has been waiting for about %s [%s]: the %ss queued behind it do not run, and what they would free stays.",
 			x.Kind, unit.ElapsedSeconds(x.Seconds), x.State, x.Kind)})
 		s.Blocks = append(s.Blocks, &Block{Key: true, Title: formatf("Where the %s waits", x.Kind), Words: calls(x.Stack)})
+	}
+	if b := overTimeBlock(l.OverTime, nil); b != nil {
+		s.Blocks = append(s.Blocks, b)
 	}
 }
 

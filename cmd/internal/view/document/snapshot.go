@@ -170,7 +170,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 		s.Answers[0].Main = false
 		s.Answers = append([]Answer{*g}, s.Answers...)
 	}
-	if over := overTimeBlock(p); over != nil {
+	if over := overTimeBlock(p.OverTime, p); over != nil {
 		s.Blocks = append(s.Blocks, over)
 	}
 	if w := p.Waterfall; w != nil {

@@ -63,7 +63,7 @@ func sites() *result.Sites {
 	created := line(20)
 	f.Goroutines = &result.GoroutineSites{Total: 12, Runtime: 4, Groups: []result.GoroutineGroup{
 		{Count: 8, State: "chan receive", Created: &created, Waits: new(60.0), Stack: []result.SiteLine{line(21), line(22)}}}}
-	f.Leaks = &result.Leaks{Seconds: 60, Readings: 60, Enough: true, Parts: new(7), RSSFirst: new(uint64(1 << 20)), RSSLast: new(uint64(2 << 20)),
+	f.Leaks = &result.Leaks{Seconds: 60, Readings: 60, Enough: true, Parts: new(7), OverTime: resulttest.OverTime("prog", 60).Process.OverTime,
 		Growing: []result.Leak{{Kind: "goroutines", Site: &created, State: new("chan receive"), Stack: f.Goroutines.Groups[0].Stack, Slope: 1, Low: 0.5, High: 2, To: 8, Confidence: 1}}}
 	return f
 }

@@ -111,11 +111,12 @@ func GrowthWords(p *result.Process) (out []string) {
 
 // RSSText says by how much RSS has grown, whatever of it grows; "" if it is not known.
 func RSSText(l *result.Leaks) string {
-	if l.RSSFirst == nil || l.RSSLast == nil {
+	if l.OverTime == nil || len(l.OverTime.RSS) == 0 {
 		return ""
 	}
-	levels := fmt.Sprintf("%s at first, %s at last", unit.Size(*l.RSSFirst), unit.Size(*l.RSSLast))
-	switch g := l.RSSGrowth; {
+	rss := l.OverTime.RSS
+	levels := fmt.Sprintf("%s at first, %s at last", unit.Size(rss[0]), unit.Size(rss[len(rss)-1]))
+	switch g := l.OverTime.Growth; {
 	case g == nil:
 		return "RSS: " + levels + "; too few readings to say how it grows"
 	case g.Steady():

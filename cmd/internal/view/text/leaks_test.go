@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/process/history"
 	"github.com/foliomem/folio/cmd/internal/process/leak"
 	"github.com/foliomem/folio/cmd/internal/program/callsite"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
@@ -53,41 +54,46 @@ func TestLeaksUnread(t *testing.T) {
 // A growth of the Go heap that could not be judged, and one of RSS, are not denied.
 func TestLeaksNotJudged(t *testing.T) {
 	const mib = 1 << 20
-	why := "3 of 5 GC cycles seen; one is forced every 2m: folio leaks --duration 8m 7"
+	why := "3 of 5 GC cycles seen; one is forced every 2m"
+	between := func(first, last uint64) *history.History {
+		return &history.History{Points: []history.Point{{RSS: first}, {At: 25 * time.Second, RSS: last}}, Stride: 1}
+	}
 	grows := &leak.RSS{
-		First: 100 * mib, Last: 400 * mib, Over: 25 * time.Second, Growth: &stat.Trend{N: 60, Slope: 594 * mib, Lo: 580 * mib, Hi: 600 * mib},
+		History: between(100*mib, 400*mib), Growth: &history.Growth{Over: 25 * time.Second, RSS: stat.Trend{N: 60, Slope: 594 * mib, Lo: 580 * mib, Hi: 600 * mib}},
 		Part: "Go heap", PartGrowth: &stat.Trend{N: 60, Slope: 590 * mib, Lo: 580 * mib, Hi: 600 * mib},
 	}
 	growing := []leak.Finding{{Kind: leak.Memory, Title: "malloc"}}
 	said := "RSS: 100.0MiB at first, 400.0MiB at last; it grows by 594.0MiB a minute (95% interval +580.0MiB to +600.0MiB), most of it in: Go heap (+590.0MiB a minute)\n"
+	const rest = "\n--full shows the rest.\n" // memory over time
 	for _, c := range []struct {
 		report leak.Report
 		text   string // the end of it
 		json   string
 	}{
 		{
-			leak.Report{HeapUnjudged: why, RSS: grows},
-			"\n\nUnknown: whether the Go heap grows without end. Nothing else that was watched does.\n  " + said +
-				"  Go heap not judged: " + why + "\n",
-			`"heap_judged":false,"heap_not_judged":"` + why + `","rss_first_bytes":104857600,"rss_last_bytes":419430400,"rss_growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600},"rss_part":"Go heap","rss_part_growth":{"bytes_per_minute":618659840,`,
+			leak.Report{HeapUnjudged: why, Longer: 8 * time.Minute, RSS: grows},
+			"\n\nUnknown: whether the Go heap grows without end (" + why + "). Nothing else that was watched does.\n  " + said +
+				"  folio leaks --duration 8m 7 # as long as it takes at this rate\n" + rest,
+			`"heap_judged":false,"heap_not_judged":"` + why + `","long_enough_seconds":480,"over_time":{"seconds":[0,25],"rss_bytes":[104857600,419430400],"parts":[],"gc_cycles":null,"minor_faults":null,"major_faults":null,` +
+				`"cgroup_used_bytes":null,"stride":1,"growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600},"growth_seconds":25,"cgroup_used_growth":null},"rss_part":"Go heap","rss_part_growth":{"bytes_per_minute":618659840,`,
 		},
 		{
 			leak.Report{HeapUnjudged: why, RSS: grows, Found: growing},
-			"  Go heap not judged: " + why + "\n\nWhat grows\n  growth/min  95% interval  from  to  confidence  what grows\n         +0B      0B to 0B    0B  0B        0.0%  malloc\n",
+			"  Go heap not judged: " + why + ".\n\nWhat grows\n  growth/min  95% interval  from  to  confidence  what grows\n         +0B      0B to 0B    0B  0B        0.0%  malloc\n" + rest,
 			`"heap_judged":false,"heap_not_judged":"` + why + `"`,
 		},
 		{
-			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: 100 * mib, Last: 99 * mib}},
-			"\nNot judged: too few readings in 0s.\n  RSS: 100.0MiB at first, 99.00MiB at last; too few readings to say how it grows\n",
-			`"heap_judged":true,"heap_not_judged":null,"rss_first_bytes":104857600,"rss_last_bytes":103809024,"rss_growth":null,"rss_part":null,"rss_part_growth":null`,
+			leak.Report{HeapJudged: true, RSS: &leak.RSS{History: between(100*mib, 99*mib)}},
+			"\nNot judged: too few readings in 0s.\n  RSS: 100.0MiB at first, 99.00MiB at last; too few readings to say how it grows\n" + rest,
+			`"long_enough_seconds":null,"over_time":{"seconds":[0,25],"rss_bytes":[104857600,103809024],"parts":[],"gc_cycles":null,"minor_faults":null,"major_faults":null,"cgroup_used_bytes":null,"stride":1,"growth":null,"growth_seconds":null,"cgroup_used_growth":null},"rss_part":null,"rss_part_growth":null`,
 		},
 		{
-			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: mib, Last: mib, Growth: &stat.Trend{Lo: -1, Hi: 1}}},
-			"\nNo part of memory grows without end.\n  RSS: 1.000MiB at first, 1.000MiB at last; no significant trend\n",
-			`"rss_growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
+			leak.Report{HeapJudged: true, RSS: &leak.RSS{History: between(mib, mib), Growth: &history.Growth{RSS: stat.Trend{Lo: -1, Hi: 1}}}},
+			"\nNo part of memory grows without end.\n  RSS: 1.000MiB at first, 1.000MiB at last; no significant trend\n" + rest,
+			`"growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
 		},
 		{leak.Report{}, ": nothing of it could be read\n\nNot judged.\n", `"heap_judged":false,"heap_not_judged":null`},
-		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo line, go statement or part of memory grows without end.\n", `"rss_first_bytes":null,"rss_last_bytes":null,"rss_growth":null`},
+		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo line, go statement or part of memory grows without end.\n", `"over_time":null`},
 	} {
 		if c.report.Readings = 60; c.report.HeapJudged || c.report.HeapUnjudged != "" {
 			c.report.Parts = new(6)
