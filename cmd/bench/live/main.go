@@ -52,6 +52,7 @@ type bench struct {
 	load              load.Options
 	mu                sync.Mutex
 	requests          []request
+	ends              time.Time // of the load: later requests are cancelled
 }
 
 func main() {
@@ -84,7 +85,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	t := table.New(os.Stdout, "search", "answer", "change", "peak RSS", "blocks or runs", "took", "failed requests", "worst p99 before", "of others")
+	t := table.New(os.Stdout, "search", "answer", "compared with the default", "peak RSS", "blocks or runs", "took", "failed requests", "worst p99 before", "of others")
 	for _, row := range []struct {
 		name string
 		find func(ctx context.Context, file string) error
@@ -99,7 +100,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 			continue
 		}
 		file := filepath.Join(cmp.Or(b.keep, b.dir), strings.ReplaceAll(row.name, " ", "-")+".json")
-		b.requests = nil
+		b.requests, b.ends = nil, time.Time{}
 		if err := row.find(ctx, file); err != nil {
 			return fmt.Errorf("%s: %w", row.name, err)
 		}
@@ -107,7 +108,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		t.Row(append([]string{row.name}, cells...)...)
+		row := append([]string{row.name}, cells...)
+		t.Row(append(row, make([]string, 9-len(row))...)...) // --rate counts no requests
 	}
 	return nil
 }
@@ -191,6 +193,9 @@ func (b *bench) attach(ctx context.Context, file string, part func(i int) float6
 	}()
 	_, err = programs.Output(ctx, "", nil, b.folio, "tune", "--attach", strconv.Itoa(server.Process.Pid), "--budget", b.budget.String(),
 		"--block", b.block.String(), "--json", file)
+	b.mu.Lock()
+	b.ends = time.Now()
+	b.mu.Unlock()
 	cancel()
 	for failed := range loaded {
 		err = failed
@@ -249,11 +254,13 @@ func (b *bench) answer(file string) ([]string, error) {
 		}
 		return fmt.Sprintf("%s [%s, %s]", unit.Change(e.Ratio), unit.Change(*e.Lo), unit.Change(*e.Hi))
 	}
-	metric := change(rec.Ratio)
-	if metric != "" {
-		metric = f.Metric.Name + " " + metric
+	var compared []string
+	for _, a := range f.Arms[1:] {
+		if a.Final != nil && change(a.Final.Ratio) != "" {
+			compared = append(compared, a.Name+" "+change(a.Final.Ratio))
+		}
 	}
-	out := []string{rec.Arm + " (" + string(f.Answer.State) + ")", metric, change(rec.Memory), fmt.Sprint(r.Samples()), took}
+	out := []string{rec.Arm + " (" + string(f.Answer.State) + ")", strings.Join(compared, ", "), change(rec.Memory), fmt.Sprint(r.Samples()), took}
 	if f.Live != nil {
 		out = append(out, b.latencies(f)...)
 	}

@@ -21,7 +21,9 @@ type request struct {
 func (b *bench) ended(_, took time.Duration, failed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.requests = append(b.requests, request{time.Now(), took, failed})
+	if b.ends.IsZero() {
+		b.requests = append(b.requests, request{time.Now(), took, failed})
+	}
 }
 
 // latencies says how many requests failed while the service ran, and the highest p99 of a block with
