@@ -18,8 +18,8 @@ type OverTime struct {
 	// of them for a program that is not Go.
 	Cycles []*uint32 `json:"gc_cycles"`
 	// Page faults are null where they were not counted.
-	Minor  []uint64  `json:"minor_faults"`
-	Major  []uint64  `json:"major_faults"`
+	Minor []uint64 `json:"minor_faults"`
+	Major []uint64 `json:"major_faults"`
 	// Used is what the cgroup with the limit uses, but for page cache that the kernel takes
 	// back easily; null for none.
 	Used []*uint64 `json:"cgroup_used_bytes"`

@@ -223,6 +223,7 @@ const (
 	ClassWriteBarrier = profile.WriteBarrier
 	ClassGrowth       = profile.Growth
 	ClassPageFaults   = profile.PageFaults
+	ClassSyscalls     = profile.Syscalls
 	ClassScheduler    = profile.Scheduler
 	ClassProgram      = profile.Program
 	ClassUnnamed      = profile.Unnamed

@@ -9,6 +9,7 @@
 package stat
 
 import (
+	"errors"
 	"math"
 
 	"golang.org/x/perf/benchmath"
@@ -42,9 +43,10 @@ func Summarize(values []float64) Summary {
 	}
 	s := sample(values)
 	b := benchmath.AssumeNothing.Summary(s, Confidence)
-	out := Summary{N: len(values), Median: b.Center, Lo: b.Lo, Hi: b.Hi, HasInterval: true, Warnings: b.Warnings}
+	out := Summary{N: len(values), Median: b.Center, Lo: b.Lo, Hi: b.Hi, HasInterval: true}
 	if math.IsInf(b.Lo, 0) || math.IsInf(b.Hi, 0) || math.IsNaN(b.Lo) || math.IsNaN(b.Hi) {
 		out.Lo, out.Hi, out.HasInterval = s.Values[0], s.Values[len(s.Values)-1], false
+		out.Warnings = []error{errFew}
 	}
 	return out
 }
@@ -101,10 +103,21 @@ func Compare(base, values []float64) Comparison {
 	}
 	c.Ratio = Median(values) / Median(base)
 	b := benchmath.AssumeNothing.Compare(sample(base), sample(values))
-	c.P, c.Warnings = b.P, b.Warnings
+	if c.P, c.Warnings = b.P, b.Warnings; len(b.Warnings) > 0 && max(c.N1, c.N2) < leastToDiffer {
+		c.Warnings = []error{errFewToDiffer}
+	}
 	c.Different = c.P < Alpha
 	return c
 }
+
+// What is said instead of what benchmath says: 6 give the interval of [Confidence], and
+// leastToDiffer on both sides a difference at [Alpha].
+const leastToDiffer = 4
+
+var (
+	errFew         = errors.New("a 95% confidence interval takes at least 6 runs")
+	errFewToDiffer = errors.New("telling a difference takes at least 4 runs of each")
+)
 
 // CanDiffer says whether so many values on each side can differ at [Alpha]: two sides that
 // do not overlap at all have the least P there is. It takes 4 and 4, or 3 and 5.

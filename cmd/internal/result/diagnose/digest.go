@@ -107,7 +107,7 @@ func digest(g gccount.Figures, perSecond float64, partial bool) []string {
 				parts = append(parts, unit.Percent(p.cpu/total.Seconds())+" "+p.what)
 			}
 		}
-		out = append(out, "GC work by the runtime"+seen+": "+strings.Join(parts, ", ")+".")
+		out = append(out, "GC time by the runtime's own clock, which counts waits, and all CPUs while the world is stopped"+seen+": "+strings.Join(parts, ", ")+".")
 	}
 	return out
 }

@@ -24,11 +24,11 @@ func TestDigest(t *testing.T) {
 		{"never", gccount.OfTrace(gctrace.Summary{}), 1, nil},
 		{"tiny heap", tiny, 10, []string{
 			"200 GCs/s; mean heap 4.000MiB, 10.24KiB live.",
-			"GC work by the runtime: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
+			"GC time by the runtime's own clock, which counts waits, and all CPUs while the world is stopped: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
 		}},
 		{"rarely", gccount.OfTrace(gctrace.Summary{Cycles: 2, Forced: 2, CPU: 10 * ms, HeapSum: 300 << 20, LiveSum: 200 << 20}), 5, []string{
 			"one GC per 2.500s; mean heap 150.0MiB, 100.0MiB live; all forced (runtime.GC).",
-			"GC work by the runtime: 100.0% background marking.",
+			"GC time by the runtime's own clock, which counts waits, and all CPUs while the world is stopped: 100.0% background marking.",
 		}},
 		{"asked for at times", gccount.OfTrace(gctrace.Summary{Cycles: 30, Forced: 1, HeapSum: 30 << 20, LiveSum: 30 << 20}), 20, []string{
 			"1.5 GCs/s; mean heap 1.000MiB, 1.000MiB live; 3.3% forced (runtime.GC).",
@@ -46,7 +46,7 @@ func TestTrace(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"whole", line, "GC: 1 cycle in the first 21.77ms of the process; stop-the-world 400.0µs total, 400.0µs max.\n" +
 			"46 GCs/s; mean heap 4.000MiB, 2.000MiB live.\n" +
-			"GC work by the runtime: 4.2% background marking, 2.1% mark assists, 6.5% marking on idle CPUs, 87.1% stop-the-world."},
+			"GC time by the runtime's own clock, which counts waits, and all CPUs while the world is stopped: 4.2% background marking, 2.1% mark assists, 6.5% marking on idle CPUs, 87.1% stop-the-world."},
 		{"mixed", line + "x" + line, "GC: at least 1 cycle in"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func callsBlock(runs []called) *Block {
 		}
 		c.Trees = append(c.Trees, newCallTree(r.name, r.profile.CPU(), c.Classes, r.tree))
 	}
-	c.Caption = "Callers above what they call, as wide as their CPU time, in the color of the largest class in each. Click a call to see what it calls, who calls it, and its share."
+	c.Caption = "Callers above what they call, as wide as their CPU time, in the color of the class that is most of each. Click a call to see what it calls, who calls it, and its share."
 	if len(c.Trees) > 1 {
 		c.Caption += " Comparisons are as wide as both together: green has become less, orange more. By samples: small differences may be chance."
 	}

@@ -222,7 +222,7 @@ type CallClass struct {
 	Class  string `json:"class"`
 	Title  string `json:"title"`
 	Color  int    `json:"color"`
-	Light  bool   `json:"light,omitempty"`
+	Light  int    `json:"light,omitempty"`
 	Memory bool   `json:"memory,omitempty"`
 }
 
@@ -262,7 +262,7 @@ type Series struct {
 	Bare  bool    `json:"bare,omitempty"` // only the line, no marks
 	Dash  bool    `json:"dash,omitempty"`
 	Ref   bool    `json:"ref,omitempty"`   // from another machine: drawn hollow
-	Light bool    `json:"light,omitempty"` // the color, lighter
+	Light int     `json:"light,omitempty"` // how much lighter than the color, up to 3
 	Mute  bool    `json:"mute,omitempty"`  // only a picture: its points are those of others
 	Area  bool    `json:"area,omitempty"`
 	Ticks bool    `json:"ticks,omitempty"` // marks at the foot: moments without a value

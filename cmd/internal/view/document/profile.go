@@ -23,7 +23,7 @@ var classColors = map[result.Class]int{
 	result.ClassAllocation: 1, result.ClassZeroing: 6, result.ClassGrowth: 3, result.ClassPageFaults: 5,
 }
 
-var classLight = map[result.Class]bool{result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
+var classLight = map[result.Class]int{result.ClassSyscalls: 1, result.ClassScheduler: 2, result.ClassUnnamed: 2, result.ClassProgram: 3}
 
 // littleClass is the share of CPU time below which a class is not part of the answer, littleOther
 // that of a class outside the memory tax, of which the answer is not.

@@ -101,7 +101,7 @@ var lanes = []struct {
 		{name: "GC cycle", kind: "stick", color: 5, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Clock) }},
 	}},
 	{"longest stop-the-world", Seconds, []track{
-		{name: "pause", kind: "stick", color: 2, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Pause) }},
+		{name: "stop-the-world", kind: "stick", color: 2, of: func(s *result.Series) points { return cyclesOf(s, s.GC.Pause) }},
 	}},
 	{"GC assists: CPU time", Seconds, []track{
 		{name: "assists", kind: "stick", color: 4, of: func(s *result.Series) points { return cpuOf(s, s.GC.Assist) }},

@@ -274,7 +274,7 @@ func (t *tuned) scatter() *Chart {
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
 	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
-	early := Series{Name: "dropped early", Shape: shapeGOGC, Light: true}
+	early := Series{Name: "dropped early", Shape: shapeGOGC, Light: 2}
 	series := make([]Series, shapeTHP+1)
 	for i := range t.arms {
 		a := &t.arms[i]

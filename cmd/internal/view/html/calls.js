@@ -113,16 +113,15 @@ folio.kinds.calls = (() => {
     const place = n => n.f.file ? n.f.file.slice(n.f.file.lastIndexOf('/') + 1) + (n.line ? ':' + n.line : '') : '';
     const title = n => n.f.name + (n.f.uncertain ? ' (name uncertain)' : '');
 
-    // The class that most of a node is of; in comparisons, by how much it differs.
+    // The class that three quarters of a node are of, if one is; in comparisons, by how much it differs.
     function color(n) {
       if (sides().length > 1) {
         const [a, b] = n.of.map(sum), d = (b - a) / Math.max(a, b);
         const step = Math.abs(d) < 0.05 ? 0 : Math.abs(d) < 0.2 ? 1 : Math.abs(d) < 0.5 ? 2 : 3;
         return 'diff ' + (step === 0 ? 'same' : (d < 0 ? 'less' : 'more') + step);
       }
-      let best = -1, most = 0;
-      n.of[0].forEach((v, i) => { if ((all || cost[i]) && v > most) { most = v; best = i; } });
-      return best < 0 ? 'c0' : `c${classes[best].color}` + (classes[best].light ? ' light' : '');
+      const v = value(n), best = n.of[0].findIndex((of, i) => (all || cost[i]) && of >= 0.75 * v);
+      return best < 0 || !(v > 0) ? 'mixed' : `c${classes[best].color}` + (classes[best].light ? ' light' + classes[best].light : '');
     }
     function rows(n) {
       const out = [];
@@ -169,7 +168,8 @@ folio.kinds.calls = (() => {
         return;
       }
       const r = root();
-      classes.forEach((k, i) => { if (r.of[0][i] > 0 && (all || cost[i])) item(`c${k.color}` + (k.light ? ' light' : ''), k.title + (all && k.memory ? ' *' : '')); });
+      classes.forEach((k, i) => { if (r.of[0][i] > 0 && (all || cost[i])) item(`c${k.color}` + (k.light ? ' light' + k.light : ''), k.title + (all && k.memory ? ' *' : '')); });
+      item('mixed', 'several');
     }
 
     // paths names the place of a node: the functions from the root on.
@@ -211,7 +211,7 @@ folio.kinds.calls = (() => {
       const unit = textWidth('MMMMMMMMMM', MONO) / 10;
       for (const s of shown) {
         const hit = pattern && pattern.test(s.n.f.name);
-        const cls = color(s.n), ink = /light|diff/.test(cls) ? '' : cls;
+        const cls = color(s.n), ink = /light|diff|mixed/.test(cls) ? '' : cls;
         const g = svg(chart, 'g', { class: (pattern ? hit ? 'hit' : 'miss' : '') + (s.dim ? ' dim' : '') });
         svg(g, 'rect', { class: 'call ' + cls, x: s.x, y: s.d * ROW, width: Math.max(s.width - 0.6, 0.6), height: ROW - 1 });
         const room = Math.floor((s.width - 6) / unit);

@@ -103,7 +103,7 @@ const folio = (() => {
       if (c.link && c.runs) b.on('pointerenter focus', () => highlight.show(host, s.name)).on('pointerleave blur', () => highlight.clear());
       const g = b.append('svg').attr('width', 22).attr('height', 14).attr('aria-hidden', 'true');
       if (s.line) svg(g, 'path', { d: 'M1,7H21', class: 'line c' + s.color + (s.dash ? ' dash' : '') });
-      if (!s.bare) svg(g, 'path', { d: boxes ? 'M4,2h14v10h-14z' : mark(s.shape, 50), transform: boxes ? undefined : 'translate(11,7)', class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') });
+      if (!s.bare) svg(g, 'path', { d: boxes ? 'M4,2h14v10h-14z' : mark(s.shape, 50), transform: boxes ? undefined : 'translate(11,7)', class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' + s.light : '') });
       b.append('span').text(s.name);
     });
   }
@@ -205,7 +205,7 @@ const folio = (() => {
         } else if (!s.bare) {
           if (p.yl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${px},${y.s(p.yl)}V${y.s(p.yh)}`, ...link });
           if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}`, ...link });
-          svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})`, ...link });
+          svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' + s.light : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})`, ...link });
         }
         if (p.t) texts.push([px, py, p.t + (p.n && !p.t.endsWith(p.n) ? ': ' + p.n : '')]);
         if (!s.mute) spots.push({ x: px, y: py, of: p, series: s });
@@ -295,7 +295,7 @@ const folio = (() => {
     const at = c.y.categories.map(() => 0), spots = [];
     seen.forEach(s => s.p.forEach(p => {
       const x0 = x.s(at[p.y]), x1 = x.s(at[p.y] += p.x), y0 = r.top(p.y);
-      svg(root, 'rect', { class: `mark bar c${s.color}` + (s.light ? ' light' : ''), x: x0, y: y0, width: Math.max(x1 - x0 - 1, 0.5), height: per });
+      svg(root, 'rect', { class: `mark bar c${s.color}` + (s.light ? ' light' + s.light : ''), x: x0, y: y0, width: Math.max(x1 - x0 - 1, 0.5), height: per });
       if (p.t && x1 - x0 > p.t.length * 7 + 8) svg(root, 'text', { class: 'inside c' + s.color + (s.light ? ' onlight' : ''), x: (x0 + x1) / 2, y: y0 + per / 2 + 4, 'text-anchor': 'middle' }, p.t);
       spots.push({ x: (x0 + x1) / 2, y: y0 + per / 2, of: p, series: s, outline: `M${x0},${y0}H${x1}V${y0 + per}H${x0}Z`, hit: (px, py) => px >= x0 && px < x1 && py >= y0 && py < y0 + per });
     }));

@@ -83,9 +83,9 @@ const faint = `(() => {` + contrast + `return faintIn(document.body); })()`
 
 // inks draws a text on each color of charts, as bars have it.
 const inks = `(() => {` + contrast + `
-	const svg = d3.select(document.querySelector('main')).append('svg').attr('width', 400).attr('height', 400).attr('id', 'inks'), faded = [];
-	for (let i = 0; i < 10; i++) for (const light of ['', ' light']) {
-		const x = light ? 200 : 0, y = i * 40;
+	const svg = d3.select(document.querySelector('main')).append('svg').attr('width', 800).attr('height', 400).attr('id', 'inks'), faded = [];
+	for (let i = 0; i < 10; i++) for (const light of ['', ' light1', ' light2', ' light3']) {
+		const x = 200 * (light ? +light.slice(-1) : 0), y = i * 40;
 		svg.append('rect').attr('class', 'mark bar c' + i + light).attr('x', x).attr('y', y).attr('width', 180).attr('height', 30);
 		svg.append('text').attr('class', 'inside c' + i + (light ? ' onlight' : '')).attr('x', x + 20).attr('y', y + 20).text('c' + i + light);
 	}

@@ -107,7 +107,7 @@ func TestLabAgainst(t *testing.T) {
 	}
 	r = labOf(t, "index", 2, map[string]map[string]float64{"stock": {"op_seconds": 10}, "auto": {"op_seconds": 5}})
 	if text := textOfLab(t, r); !strings.Contains(text, "~ (p=0.333) ") ||
-		!strings.Contains(text, "need >= 4 samples to detect a difference") {
+		!strings.Contains(text, "telling a difference takes at least 4 runs of each") {
 		t.Error(text)
 	}
 	r = labOf(t, "index", 2, map[string]map[string]float64{"auto": {"op_seconds": 5}})
