@@ -129,6 +129,7 @@ const (
 	GoalFastest    = tune.Fastest
 	GoalCheapest   = tune.Cheapest
 	GoalCompromise = tune.Compromise
+	GoalUnlimited  = tune.Unlimited
 )
 
 // How the answer of a search stands.

@@ -27,6 +27,7 @@ const (
 	Fastest    = "fastest"
 	Cheapest   = "cheapest_within_2_percent"
 	Compromise = "compromise"
+	Unlimited  = "without_gomemlimit" // of a best one whose GOMEMLIMIT was laid around the heap of these runs
 )
 
 // An Answer is what a search recommends, and how sure it is.
@@ -125,7 +126,11 @@ func (r *Result) answer(v *verdict) {
 	if a := v.leastWithinBand(main); a != nil {
 		r.recommend(v, Cheapest, a, nil)
 	}
-	if a := v.bargain(main); a != nil {
+	unlimited := v.unlimited(main)
+	if unlimited != nil {
+		r.recommend(v, Unlimited, unlimited, nil)
+	}
+	if a := v.bargain(main); a != nil && (unlimited == nil || a != unlimited && a.Setting.MemLimit == 0) {
 		r.recommend(v, Compromise, a, nil)
 	}
 	for _, a := range v.arms {
@@ -223,6 +228,17 @@ func (v *verdict) leastWithinBand(main *Arm) *Arm {
 	if out == main {
 		return nil
 	}
+	return out
+}
+
+// unlimited returns the best arm without GOMEMLIMIT that is better than the default, where
+// main has one that fits these runs: it is for other inputs, too. nil for none.
+func (v *verdict) unlimited(main *Arm) *Arm {
+	if !v.r.fits(main) {
+		return nil
+	}
+	arms := slices.DeleteFunc(slices.Clone(v.arms), func(a *Arm) bool { return a.Setting.MemLimit != 0 || !v.r.allowed(a) })
+	out, _ := v.pick(arms, func(a *Arm) bool { return v.won[a] })
 	return out
 }
 

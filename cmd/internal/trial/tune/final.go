@@ -178,6 +178,7 @@ func (s *search) finalists() []*Arm {
 	f.joinFirst(rivals, 2, byScore)
 	f.joinFirst(rivals, 1, byMemory)
 	f.join(f.onlyHuge())
+	f.join(f.unlimited())
 	if len(f.in) < f.seats {
 		f.join(f.compromise())
 	}
@@ -248,6 +249,26 @@ func (f *field) onlyHuge() *Arm {
 		return a
 	}
 	return nil
+}
+
+// unlimited returns the best arm without GOMEMLIMIT where the best one has one that only this
+// input suggests, even if it was dropped early; nil else.
+func (f *field) unlimited() (out *Arm) {
+	if !f.s.res.fits(f.best) {
+		return nil
+	}
+	for _, a := range f.s.res.Arms[1:] {
+		if alive(a) && a.Setting.MemLimit == 0 && f.st.score[a] != 0 && (out == nil || f.st.score[a] < f.st.score[out]) {
+			out = a
+		}
+	}
+	return out
+}
+
+// fits reports whether an arm has a GOMEMLIMIT that was laid around the heap of these runs: no
+// limit of the program suggests it.
+func (r *Result) fits(a *Arm) bool {
+	return a.Setting.MemLimit > 0 && r.Arms[0].Setting.MemLimit == 0 && !r.bounded
 }
 
 // joinFirst lets the first n of arms join, in an order, as far as there is room.

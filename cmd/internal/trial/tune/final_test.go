@@ -371,6 +371,42 @@ func TestCompromise(t *testing.T) {
 	}
 }
 
+// Where the best setting has a GOMEMLIMIT that fits these runs, the best one without is named,
+// too, and nothing where it has none.
+func TestUnlimited(t *testing.T) {
+	for _, limited := range []bool{true, false} {
+		named, main := 0, 0
+		for seed := range uint64(20) {
+			m := newMachine(seed)
+			m.noise = 0.02
+			m.cost = func(set trial.Setting) float64 {
+				switch {
+				case set.MemLimit > 0 && limited:
+					return 0.6
+				case level(set) >= 400 && set.GOGC != trial.Off:
+					return 0.7
+				}
+				return 1
+			}
+			r := mustSearch(t, m, m.options(seed))
+			best, other := answerFor(r, Fastest), answerFor(r, Unlimited)
+			if (best.Arm.Setting.MemLimit > 0) == limited {
+				main++
+			}
+			if other == nil {
+				continue
+			}
+			named++
+			if other.Arm.Setting.MemLimit > 0 || !other.Arm.Final.Ratio.Different || best.Arm.Setting.MemLimit == 0 {
+				t.Errorf("seed %d: %s is named beside %s", seed, other.Arm.Name, best.Arm.Name)
+			}
+		}
+		if main < 18 || limited && named < 15 || !limited && named > 0 {
+			t.Errorf("limited %v: in %d of 20 the best one is so, in %d one without is named", limited, main, named)
+		}
+	}
+}
+
 // An interrupt in the first round keeps what was measured, and compares nothing.
 func TestInterruptedInRoundOne(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -82,6 +82,7 @@ type Result struct {
 
 	untried int    // settings that matter and were not tried, see missed
 	limits  Limits // Options.Limits
+	bounded bool   // a limit of memory suggests GOMEMLIMIT
 	obj     *objective
 	steps   []variant.Build  // Options.Builds.Steps
 	places  Places           // Options.Builds.Places
@@ -241,6 +242,7 @@ func (s *search) begin(warm *trial.Sample) error {
 		s.space.guard = floorLimit(rss / 10 * 9)
 		s.space.top, s.space.tight = s.space.guard, true
 	}
+	s.res.bounded = s.space.guard > 0
 	s.space.top = floorLimit(s.space.top)
 	if text := tooShort(spec, warm); text != "" {
 		s.note(text)

@@ -101,13 +101,15 @@ func goalText(f *result.File, goal string) string {
 		return "setting with the least memory within 2% of the best"
 	case result.GoalCompromise:
 		return "cheaper compromise"
+	case result.GoalUnlimited:
+		return "best setting without GOMEMLIMIT"
 	}
 	return "best setting"
 }
 
 var headings = map[string]string{
 	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best",
-	result.GoalCompromise: "Cheaper",
+	result.GoalCompromise: "Cheaper", result.GoalUnlimited: "For any input",
 }
 
 // Heading names a goal above its answer.
