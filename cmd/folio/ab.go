@@ -48,8 +48,8 @@ finds a difference. --fail-if is a gate for CI: NAME>+N or NAME<-N, N in percent
 or in units. It fails only where the whole 95% interval lies beyond the bound.
 
 Exit codes: 0 compared, and every gate holds; 1 a gate, a program or a build fails; 2 wrong
-use, or a gate cannot be judged; 3 too noisy or too few rounds to tell for a gate; 126, 127
-and 130 as of folio run.`
+usage, or a gate cannot be judged; 3 too noisy or too few rounds to tell for a gate; 126, 127
+and 130 as in folio --help.`
 
 func newAB(a *app) *cobra.Command {
 	f := &abFlags{programFlags: programFlags{compares: true}}

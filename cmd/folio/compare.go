@@ -23,9 +23,9 @@ type compareFlags struct {
 const compareLong = `Compare two results: what differs between them, and by how much.
 
 The files are results of folio (--json) or in the Go benchmark format (go test
--bench, --bench). What else differs stands first: command, arguments, input,
-setting, build, machine, time. Figures are medians with 95% intervals; a
-difference is printed where the Mann-Whitney test finds one at 0.05, else "~".
+-bench, --bench). Figures are medians with 95% intervals; a difference is printed
+where the Mann-Whitney test finds one at 0.05, else "~". What else differs follows:
+command, arguments, input, setting, build, machine, time.
 Two results were not interleaved, so a difference may be the machine's: folio
 calls none better or worse. 'folio ab', 'folio tune' and 'folio lab' can, within
 one result.

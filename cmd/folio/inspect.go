@@ -43,7 +43,7 @@ type inspectFlags struct {
 	goroutines bool
 }
 
-const inspectLong = `folio inspect PID splits RSS into parts and shows the share on huge pages. Without a PID it
+const inspectLong = `folio inspect PID splits RSS into parts; --full adds what is on huge pages. Without a PID it
 ranks processes by memory that huge pages could hold.
 
 It only reads. Processes of other users need CAP_SYS_PTRACE, as do the parts of a Go heap

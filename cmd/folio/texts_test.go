@@ -28,8 +28,8 @@ func TestErrorsSayWhatWasTyped(t *testing.T) {
 		code int
 		want string
 	}{
-		{"patches --of text", exitFailure, "--of text: not a Go program: no build information of Go"},
-		{"patches --of text --json", exitFailure, "--of text: not a Go program: no build information of Go"},
+		{"patches --of text", exitFailure, "--of text: not a Go program: no Go build information"},
+		{"patches --of text --json", exitFailure, "--of text: not a Go program: no Go build information"},
 		{"patches --of nosuch", exitFailure, "--of nosuch: no such file or directory"},
 		{"patches --go foo", exitMisuse, `--go: "foo" is not a release of Go: use one such as go1.27.4`},
 		{"patch " + self + " -o nosuch/x", exitFailure, "patch: write nosuch/x: no such file or directory"},

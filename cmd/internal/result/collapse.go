@@ -156,6 +156,9 @@ func newState(s *collapser.State) *CollapseState {
 	return &CollapseState{s.Resident, newWindows(s.Windows), newFaults(s.Faults)}
 }
 
+// GainsLittle says that too little is put on huge pages to save much time.
+func (f *Collapse) GainsLittle() bool { return f.Bytes < inspect.LittleHeap }
+
 // Line is the command that does what a dry run planned.
 func (f *Collapse) Line() string {
 	line := "sudo folio collapse"

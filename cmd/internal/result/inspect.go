@@ -6,6 +6,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/page"
 )
 
@@ -100,7 +101,13 @@ func (p *Process) RSS() *uint64 {
 }
 
 // GainsLittle says that huge pages could hold too little more for them to save much time.
-func (p *Process) GainsLittle() bool { return p.Windows == nil || p.Windows.Gain < inspect.LittleHeap }
+func (p *Process) GainsLittle() bool { return p.Windows == nil || p.Windows.GainLittle() }
+
+// GainLittle says that huge pages could hold too little of them to save much time.
+func (w *Windows) GainLittle() bool { return w.Gain < inspect.LittleHeap }
+
+// LittleGain says below what huge pages save little time.
+var LittleGain = "Below " + unit.Exact(inspect.LittleHeap) + " huge pages gain little."
 
 // A MemoryLimit is that of the memory cgroup of which the least is left.
 type MemoryLimit struct {

@@ -107,7 +107,7 @@ func attach(s *inspect.System, pid int) (*goruntime.Runtimes, error) {
 		return nil, inspect.Failed(pid, s.FS.Unseen(pid, err))
 	case err != nil:
 	case len(all) == 0:
-		err = fmt.Errorf("neither the program nor a library of it is of Go: %w", executable.ErrNotGo)
+		err = fmt.Errorf("not a Go program, and it loads no Go library: %w", executable.ErrNotGo)
 	case all[0].Main:
 		err = all[0].Err
 	default:

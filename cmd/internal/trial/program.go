@@ -122,23 +122,23 @@ type StartError struct {
 func (e *StartError) Error() string {
 	switch {
 	case errors.Is(e.Err, exec.ErrNotFound):
-		return fmt.Sprintf("run %s: command not found: check the name, or give its path", e.Command)
+		return fmt.Sprintf("%s: command not found: check the name, or give its path", e.Command)
 	case errors.Is(e.Err, exec.ErrDot):
-		return fmt.Sprintf("run %s: it is in the current directory: write ./%s", e.Command, e.Command)
+		return fmt.Sprintf("%s: it is in the current directory: write ./%s", e.Command, e.Command)
 	case errors.Is(e.Err, os.ErrPermission) && closedDir(e.Command) != "":
-		return fmt.Sprintf("run %s: permission denied: folio's user may not enter %s", e.Command, closedDir(e.Command))
+		return fmt.Sprintf("%s: permission denied: folio's user may not enter %s", e.Command, closedDir(e.Command))
 	case errors.Is(e.Err, os.ErrPermission):
-		return fmt.Sprintf("run %s: permission denied: is it a file that may be executed? (chmod +x)", e.Command)
+		return fmt.Sprintf("%s: permission denied: is it a file that may be executed? (chmod +x)", e.Command)
 	case errors.Is(e.Err, errNoExec):
-		return fmt.Sprintf("run %s: not a program for this machine (a script needs a #! line)", e.Command)
+		return fmt.Sprintf("%s: not a program for this machine (a script needs a #! line)", e.Command)
 	case errors.Is(e.Err, syscall.EISDIR):
-		return fmt.Sprintf("run %s: it is a directory: give the path of a program in it", e.Command)
+		return fmt.Sprintf("%s: it is a directory: give the path of a program in it", e.Command)
 	case errors.Is(e.Err, errNoLoader):
-		return fmt.Sprintf("run %s: %v", e.Command, e.Err)
+		return fmt.Sprintf("%s: %v", e.Command, e.Err)
 	case errors.Is(e.Err, os.ErrNotExist):
-		return fmt.Sprintf("run %s: no such file", e.Command)
+		return fmt.Sprintf("%s: no such file", e.Command)
 	}
-	return fmt.Sprintf("run %s: %v", e.Command, e.Err)
+	return fmt.Sprintf("%s: %v", e.Command, e.Err)
 }
 
 // closedDir is the first directory of a path that this process may not enter; "" for none.

@@ -214,7 +214,7 @@ func TestClosedDirectory(t *testing.T) {
 	}
 	testenv.AsNobody(t, func() {
 		_, err := LookPath(filepath.Join(locked, "prog"))
-		if want := "run " + locked + "/prog: permission denied: folio's user may not enter " + locked; err == nil || err.Error() != want {
+		if want := locked + "/prog: permission denied: folio's user may not enter " + locked; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	})

@@ -257,7 +257,7 @@ func TestTuneFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, text := report(t, r, nodes); res.State != tunejob.TooFewNodes || !strings.Contains(text, "gave up: run /nothing: no such file") {
+	if res, text := report(t, r, nodes); res.State != tunejob.TooFewNodes || !strings.Contains(text, "gave up: /nothing: no such file") {
 		t.Errorf("%s", text)
 	}
 }

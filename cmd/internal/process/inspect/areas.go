@@ -101,7 +101,7 @@ func (s *System) heap(pid int, all bool) ([]page.Range, error) {
 	for _, g := range runtimes.All() {
 		return nil, fmt.Errorf("process %d: the Go heap of %s is not known: %w (%w)", pid, g.Name(), g.Err, heapmap.ErrNotFound)
 	}
-	return nil, fmt.Errorf("process %d: %w (its file has no build information)", pid, ErrNotGo)
+	return nil, fmt.Errorf("process %d: %w: no Go build information", pid, ErrNotGo)
 }
 
 // usable reports whether a mapping can have huge pages of a program's data.

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNotGo says that a program has no build information of Go.
-var ErrNotGo = errors.New("no build information of Go")
+var ErrNotGo = errors.New("no Go build information")
 
 // Build is what a Go program says about how it was built.
 type Build struct {

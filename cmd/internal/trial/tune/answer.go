@@ -130,7 +130,7 @@ func (r *Result) answer(v *verdict) {
 	if unlimited != nil {
 		r.recommend(v, Unlimited, unlimited, nil)
 	}
-	if a := v.bargain(main); a != nil && (unlimited == nil || a != unlimited && a.Setting.MemLimit == 0) {
+	if a := v.bargain(main); a != nil && a != unlimited {
 		r.recommend(v, Compromise, a, nil)
 	}
 	for _, a := range v.arms {

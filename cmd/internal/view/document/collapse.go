@@ -41,6 +41,9 @@ func collapsed(f *result.Collapse) Answer {
 		return Answer{Main: true, Text: "Nothing was put on huge pages."}
 	case f.DryRun:
 		a.Line = f.Line()
+		if f.GainsLittle() {
+			a.Sure = result.LittleGain
+		}
 		a.Text = formatf("would be put on huge pages, which takes %s more memory", unit.Size(f.Filled))
 		if f.Rate != nil && *f.Rate > 0 {
 			a.Text += formatf(", in %s at %s/s", unit.Seconds(float64(f.Bytes)/float64(*f.Rate)), unit.Size(*f.Rate))

@@ -29,19 +29,20 @@ const inList = 20
 
 func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Unseen) {
 	s.Heading = "Processes with memory that huge pages could hold"
-	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes},
+	c := &Chart{Kind: Bars, Title: "Memory that huge pages could hold", X: Axis{Label: "memory", Format: Bytes},
 		Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
 	if len(processes) > inList {
 		c.Caption += formatf(" The first %d of %d processes.", inList, len(processes))
 	}
-	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "to gain", Color: 1}
+	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "could be", Color: 1}
 	tb := &Table{Caption: "Processes" + HeadingsSort, Sort: true,
-		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
+		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "could be huge", "sparse windows")}
 	tb.More = "process"
 	tb.Head[3].Num = false
 	tb.Head[0].Minor, tb.Head[8].Minor = true, true
 	tb.Head = drop(append(tb.Head, Column{Label: "command", Cut: true}), "user", "coverage", "go", "on huge pages", "resident")
 	var total uint64
+	little := false
 	for _, p := range processes {
 		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"),
 			size(p.Resident), plain("-"), plain("-"), plain("-"), plain("-"), code(shortened(strings.Join(p.Command, " ")))}}
@@ -53,11 +54,12 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 		}
 		if w := p.Windows; w != nil {
 			total += w.Gain
+			little = little || w.GainLittle()
 			if y := float64(len(c.Y.Categories)); y < inList {
 				c.Y.Categories = append(c.Y.Categories, formatf("%s %d", p.Name, p.PID))
 				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: unit.Size(w.HugeSize)})
 				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: unit.Size(w.Gain),
-					Tip: [][2]string{{"to gain", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
+					Tip: [][2]string{{"could be huge", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
 			}
 			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(unit.Percent(w.Coverage), w.Coverage), size(w.Gain),
 				num(itoa(w.Sparse), float64(w.Sparse))})
@@ -76,6 +78,9 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
 		Text: "could be on huge pages and is not, in dense windows of these processes.",
 		Sure: "One look: it says what is there, not how much time that would save. Of Go programs the heap counts, of others all anonymous memory."}}
+	if little {
+		s.Answers[0].Sure = result.LittleGain + " " + s.Answers[0].Sure
+	}
 	if a, none := unseenProcesses(processes, unseen); none {
 		s.Answers = []Answer{a}
 	}
@@ -132,6 +137,9 @@ func (s *Section) inspectProcess(p *result.Process) {
 		switch w := p.Windows; {
 		case p.GainsLittle():
 			s.Answers = []Answer{*lead}
+			if w != nil && w.Gain > 0 {
+				s.Answers[0].Detail = strings.TrimSpace(s.Answers[0].Detail + formatf(" %s could be on huge pages. %s", unit.Size(w.Gain), result.LittleGain))
+			}
 		case w.Gain < p.Waterfall.LargestAdvice().Bytes:
 			a.Main = false
 			s.Answers = []Answer{*lead, a}

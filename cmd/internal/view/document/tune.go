@@ -240,7 +240,7 @@ func (t *tuned) runs(a *tunedArm) int {
 // named returns what an arm is recommended as, "" for nothing.
 func (t *tuned) named(a *tunedArm) string {
 	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory",
-		result.GoalCompromise: "cheaper", result.GoalUnlimited: "any input"}
+		result.GoalCompromise: "cheaper", result.GoalUnlimited: "without GOMEMLIMIT"}
 	var out []string
 	if t.file.Answer != nil && t.file.Answer.State == result.AnswerInconclusive && a.Arm == t.arms[0].Arm {
 		return "" // nothing is recommended yet

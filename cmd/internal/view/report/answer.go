@@ -109,7 +109,7 @@ func goalText(f *result.File, goal string) string {
 
 var headings = map[string]string{
 	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best",
-	result.GoalCompromise: "Cheaper", result.GoalUnlimited: "For any input",
+	result.GoalCompromise: "Cheaper", result.GoalUnlimited: "Without GOMEMLIMIT",
 }
 
 // Heading names a goal above its answer.
