@@ -38,7 +38,10 @@ every Go program that the command starts: --no-gc turns it off.
 
 A server (--ready) is started, put under load (--rate, or --load) and stopped: figures are of
 the time under load, and say what delays the slow requests. --build runs a program that
-folio builds, its heap on huge pages (--thp system turns that off). See https://github.com/foliomem/folio/blob/main/docs/run.md`
+folio builds, its heap on huge pages (--thp system turns that off). See https://github.com/foliomem/folio/blob/main/docs/run.md
+
+Exit codes: that of the program, if it runs once; 1 failed; 2 wrong usage; 126 the program
+cannot be executed; 127 it is not found; 130 interrupted.`
 
 func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
 

@@ -53,7 +53,10 @@ spent; all figures are of the final. GOGC is never off without a memory limit.
 --build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the
 program is built. For a server under load, tune minimizes p99 latency.
 --attach PID searches GOGC and GOMEMLIMIT of a process as it runs, for the least CPU time per
-GiB allocated or what --metric URL#NAME says (--budget: 15m). See https://github.com/foliomem/folio/blob/main/docs/tune.md`
+GiB allocated or what --metric URL#NAME says (--budget: 15m). See https://github.com/foliomem/folio/blob/main/docs/tune.md
+
+Exit codes: 0 there is an answer, inconclusive ones too; 1 there is none; 2 wrong usage; 126
+the program cannot be executed; 127 it is not found; 130 interrupted.`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}
