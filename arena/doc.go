@@ -37,8 +37,8 @@
 //	Stats                                                    zeros        zeros       works
 //	reading, writing, append, Clone of what was kept         undetected   undetected  undetected
 //
-// An arena that [Pool.Get] returns is a new one: this does not change when the memory is in
-// use again. The last row also covers passing a kept slice to Append with a live arena. A copy of an
+// [Pool.Get] always returns a new Arena: one that was put keeps panicking when its memory is
+// in use again. The last row also covers passing a kept slice to Append with a live arena. A copy of an
 // Arena or a Handle is not detected either; go vet reports both.
 //
 // Undetected use cannot corrupt memory, as long as it is not a data race. A pointer that was

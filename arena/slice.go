@@ -20,9 +20,9 @@ func MakeSlice[T any](a *Arena, len, cap int) []T {
 	return h.take(cap)[:len]
 }
 
-// Append is the built-in append with the result in the arena. If s has no room, it grows in
-// place if it was the last of its type that the arena allocated; otherwise it is copied to a
-// larger place in the arena. s may be nil or from elsewhere.
+// Append appends as the built-in append does, but a slice that has no room grows in the arena:
+// in place, if it was the last of its type that the arena allocated, else as a copy. s may be
+// nil or from elsewhere.
 func Append[T any](a *Arena, s []T, values ...T) []T {
 	return AppendSlice(a, s, values)
 }

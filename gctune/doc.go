@@ -19,9 +19,12 @@
 // kept free for at least 30 seconds: a heap cannot release at once what it has spread over.
 //
 // The budget is the container's memory limit less a reserve, or a share of the
-// machine's memory ([Options]). It also becomes the runtime's memory limit. As the
-// live heap comes near that limit, the limit is raised as far as the container
-// allows, so that the GC does not run all the time, and [Options.OnUnmet] is called.
+// machine's memory ([Options]). GOGC keeps the heap within it. The runtime's memory
+// limit is a safety net 2.5% below the container's, less resident memory outside the
+// runtime. If the live heap leaves the GC too little room below it, the limit is raised
+// as far as the container allows, so that the GC does not run all the time.
+// [Options.OnUnmet] is called when the live heap, with its least growth, does not fit
+// into the budget.
 //
 // A setting of the user wins: once GOGC or GOMEMLIMIT is set, in the environment or
 // with package runtime/debug, at any time, the tuner leaves that setting alone and

@@ -24,10 +24,10 @@ type Options struct {
 	// of the limit, at most 1 GiB.
 	Reserve uint64
 
-	// Threshold is the GC share of CPU time up to which GOGC stays as it is. From 0.001 to 0.5: a
-	// lower or higher one below 1 is clamped to that; [Start] refuses others. Default: 0.02; 0.005 where memory is limited (by a cgroup, GOMEMLIMIT or Budget) and the
-	// program uses less than 60% of its CPUs, as servers do: fewer requests then meet a GC
-	// cycle.
+	// Threshold is the GC share of CPU time up to which GOGC stays as it is. Default: 0.02;
+	// 0.005 if memory is limited (by a cgroup, GOMEMLIMIT or Budget) and the program uses less
+	// than 60% of its CPUs, as servers do: fewer requests then meet a GC cycle. Values are
+	// clamped to 0.001 to 0.5. [Start] refuses negative ones, and those of 1 and more.
 	Threshold float64
 
 	// Target is the GC share that memory is spent to reach above Threshold. One above Threshold
@@ -53,8 +53,8 @@ type Options struct {
 	// most the program's own GOGC.
 	Floor int
 
-	// Ceiling is the highest GOGC that is set, in percent: from the program's own GOGC to
-	// 1,000,000; a lower or higher one counts as that. Default: 20000.
+	// Ceiling is the highest GOGC that is set, in percent. Values are clamped to between the
+	// program's own GOGC and 1,000,000. Default: 20000.
 	Ceiling int
 
 	// MinCycle is the time between two GC cycles below which GC counts as too

@@ -35,19 +35,19 @@
 // and the heap. A heap below 64 MiB is left as it is. When it is about to exceed that, its
 // address space grows up to the limit, in steps that double it. Each step takes a GC cycle
 // and memory of a thousandth of the reserve. It asks for huge pages no further than the
-// heap can grow before the next look, 5/4 of the GC's heap goal. It no longer asks when
-// the heap has been small for half a minute, when less than half of a sample of its huge
-// pages was ever written to, or when threads wait for memory ([Stats.GivenUp]); it retries
-// after the first and the last. It needs the policy madvise, and is not made
+// heap can grow before the next look, 5/4 of the GC's heap goal. It stops asking in three
+// cases ([Stats.GivenUp]): the heap has been small for half a minute; threads wait for memory;
+// or less than half of a sample of its huge pages was ever written to. It tries again after
+// the first two, never after the third. It needs the policy madvise, and is not made
 // if vm.overcommit_memory is 2, if the program locks its memory, or if less than
 // MinDensity of the heap is resident.
 //
 // # Memory
 //
-// A huge page can have parts that the runtime does not use: bloat. Collapse fills at
-// most half of [Options.MaxBloat] of what it collapses. Bloat that appears
-// later, as a heap shrinks, is measured: resident memory less what the
-// runtime reports as not released. When that exceeds MaxBloat, it is released
+// A huge page can have parts that the runtime does not use: bloat. Filling holes
+// adds at most half of [Options.MaxBloat] to what is collapsed. Bloat that appears
+// later, as a heap shrinks, is measured: resident memory that the runtime has released
+// or never used. When that exceeds MaxBloat, it is released
 // by the runtime itself: the advisor allocates the space that the runtime believes
 // it has released, without writing to it, drops it, and calls
 // [runtime/debug.FreeOSMemory]. That costs a GC cycle, and it releases all

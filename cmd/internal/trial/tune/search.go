@@ -458,8 +458,11 @@ func (r *Result) whyNone() string {
 // sayUntried notes how many settings the budget had no room for.
 func (s *search) sayUntried() {
 	if n := s.missed(); n > 0 {
-		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", n,
-			len(s.space.coarse()), s.perTrial(nil).Round(10*time.Millisecond), unit.Elapsed(s.opts.Budget)))
+		what := "run"
+		if s.opts.PID != 0 {
+			what = "block"
+		}
+		s.note(fmt.Sprintf("%d of %d settings not tried: a %s takes %v and --budget is %v", n, len(s.space.coarse()), what, s.perTrial(nil).Round(10*time.Millisecond), unit.Elapsed(s.opts.Budget)))
 	}
 }
 

@@ -330,7 +330,7 @@ func TestSearchBudget(t *testing.T) {
 		if answerFor(res, Fastest) == nil {
 			t.Errorf("budget %v: no answer", budget)
 		}
-		if missed := strings.Contains(strings.Join(res.Notes, "\n"), "settings were not tried"); missed != (budget < 10*time.Minute) {
+		if missed := strings.Contains(strings.Join(res.Notes, "\n"), "settings not tried"); missed != (budget < 10*time.Minute) {
 			t.Errorf("budget %v: notes %q", budget, res.Notes)
 		}
 		if a := res.Answer; (a.State == Inconclusive) != (res.Ended == errBudget.Error() || a.Untried > 0) ||

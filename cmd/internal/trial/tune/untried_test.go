@@ -46,7 +46,7 @@ func TestUntriedSettingsAreInconclusive(t *testing.T) {
 			t.Fatalf("%s: ended %q, %+v", tt.name, res.Ended, a)
 		}
 		if note := fmt.Sprintf("%d of ", a.Untried); !slices.ContainsFunc(res.Notes, func(n string) bool {
-			return strings.HasPrefix(n, note) && strings.Contains(n, "settings were not tried")
+			return strings.HasPrefix(n, note) && strings.Contains(n, "settings not tried")
 		}) {
 			t.Errorf("%s: %d untried, and notes %q", tt.name, a.Untried, res.Notes)
 		}
