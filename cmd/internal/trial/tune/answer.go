@@ -176,6 +176,7 @@ func (v *verdict) saving(a, main *Arm) *Saving {
 	if memory == nil || !memory.Different || memory.Ratio > 1 { // as far as main had grown
 		return nil
 	}
+	memory.ofSizes(v.memory(a), v.memory(main))
 	ratio := newEstimate(v.against(a, main), v.each())
 	if v.r.obj.spec.Higher {
 		ratio = ratio.inverse()

@@ -146,12 +146,18 @@ func (v *verdict) fill() {
 	for i, a := range v.arms {
 		f := &Final{runs: len(v.samples[a]), Rank: i + 1, N: len(reading(r.obj.cost).values(v.samples[a])),
 			Adjusted: base, MemoryRatio: memories[a]}
+		if m := medianMemory(v.samples[a]); m > 0 {
+			f.Memory = &m
+		}
 		if a != def {
 			if f.Ratio = ratios[a]; r.obj.spec.Higher {
 				f.Ratio = f.Ratio.inverse()
 			}
 			if b := v.before[a]; b != nil {
 				f.Ratio, f.MemoryRatio, f.rests = b.Ratio, b.MemoryRatio, b.rests
+			}
+			if f.Memory != nil {
+				f.MemoryRatio.ofSizes(*f.Memory, medianMemory(v.samples[def]))
 			}
 			if m := f.MemoryRatio; m != nil && m.Ratio < 1 && v.growing(a) {
 				f.MemoryRatio = nil
@@ -160,9 +166,6 @@ func (v *verdict) fill() {
 			f.Adjusted *= f.Ratio.Ratio
 		}
 		f.Wall, f.CPU = v.adjusted(wallOf, a), v.adjusted(cpuOf, a)
-		if m := stat.Median(reading(memoryOf).values(v.samples[a])); m > 0 {
-			f.Memory = &m
-		}
 		a.Final = f
 	}
 	v.front()
@@ -174,6 +177,21 @@ func (v *verdict) fill() {
 			about = 1 / about
 		}
 		a.Left.About = base * about
+	}
+}
+
+func medianMemory(samples []*trial.Sample) float64 {
+	return stat.Median(reading(memoryOf).values(samples))
+}
+
+// ofSizes makes an estimate of memory, which is not adjusted for drift, agree with the sizes that
+// are shown beside it, and widens its interval where that leaves them out.
+func (e *Estimate) ofSizes(size, base float64) {
+	if e == nil || !(base > 0) || math.IsInf(size/base, 0) {
+		return
+	}
+	if e.Ratio = size / base; e.Lo != nil && e.Hi != nil {
+		e.Lo, e.Hi = new(min(*e.Lo, e.Ratio)), new(max(*e.Hi, e.Ratio))
 	}
 }
 

@@ -371,6 +371,32 @@ func TestCompromise(t *testing.T) {
 	}
 }
 
+// What is said of memory in percent is what the sizes beside it say.
+func TestMemoryAgrees(t *testing.T) {
+	for seed := range uint64(10) {
+		m, n := newMachine(seed), 0
+		m.memory = func(set trial.Setting) float64 { // of every third run, half
+			n++
+			return float64(max(level(set), 50)) * float64(2-min(n%3, 1))
+		}
+		compared := 0
+		r := mustSearch(t, m, m.options(seed))
+		for _, a := range r.Arms[1:] {
+			if a.Final == nil || a.Final.MemoryRatio == nil || a.Final.Memory == nil {
+				continue
+			}
+			compared++
+			e, want := a.Final.MemoryRatio, *a.Final.Memory / *r.Arms[0].Final.Memory
+			if e.Ratio != want || e.Lo != nil && (*e.Lo > want || *e.Hi < want) {
+				t.Errorf("seed %d: %s: memory %v [%v, %v], want %v", seed, a.Name, e.Ratio, e.Lo, e.Hi, want)
+			}
+		}
+		if compared == 0 {
+			t.Errorf("seed %d: nothing was compared", seed)
+		}
+	}
+}
+
 // Where the best setting has a GOMEMLIMIT that fits these runs, the best one without is named,
 // too, and nothing where it has none.
 func TestUnlimited(t *testing.T) {
