@@ -5,8 +5,9 @@
 //
 // Import it in services; with a memory limit it gains most. Small or short programs gain nothing.
 //
-//   - Huge pages (package [goheap]): with a memory limit, of the container or GOMEMLIMIT, for
-//     heaps above 64 MiB; without one, for the dense parts of heaps of 256 MiB or more.
+//   - Huge pages (package [goheap]): with a memory limit, of the container or GOMEMLIMIT, and
+//     the THP policy madvise, for heaps above 64 MiB; otherwise, from Linux 6.1 on, for the
+//     dense parts of heaps of 256 MiB or more.
 //   - GOGC (package [gctune]): unchanged if the GC takes less than 2% of the program's CPU
 //     time, or less than 0.5% if memory is limited and the program uses less than 60% of its
 //     CPUs, as servers do. Else the heap grows until the GC takes half of that: with a limit,
@@ -49,8 +50,8 @@
 //	arenadebug=on|off  off   read by package arena
 //
 // Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. Unknown or invalid settings are
-// reported once on standard error, and ignored. So are settings that the system does not
-// support if FOLIO is set; if it is not, they are ignored silently.
+// reported once on standard error, and ignored. If FOLIO is set, so is what cannot be started,
+// such as huge pages on a system without them; if it is not, nothing is printed.
 //
 // It needs Go 1.26. The heap is put on huge pages on Linux only: dense parts from Linux 6.1
 // on. GOGC is tuned on every system.

@@ -8,13 +8,19 @@
 //	}
 //	defer tuner.Stop() // does nothing if Start failed
 //
-// A program whose GC takes less than 2% of its CPU time is left alone. Where GC takes
-// more, the heap may grow: until GC takes 1%, until the budget is used, until CPU time
-// measured with more and with less memory shows that more saves nothing, or, without a
-// memory limit, until more memory is worth more than the CPU time that it saves
-// ([Options.MemoryPerCPU]). If memory is limited and the program leaves much of its
-// CPUs idle, as servers do, these shares are 0.5% and 0.25%, for the tail of its latency
-// ([Options.Threshold]). When the live heap grows, or memory outside the Go runtime (C,
+// If GC takes less than 2% of the program's CPU time, nothing changes. Otherwise the heap
+// grows until the first of these:
+//
+//   - GC takes 1% of CPU time;
+//   - the budget is used;
+//   - CPU time measured with more and with less memory shows that more saves nothing;
+//   - without a memory limit: more memory is worth more than the CPU time that it saves
+//     ([Options.MemoryPerCPU]).
+//
+// If memory is limited and the program uses less than 60% of its CPUs, as servers do, these
+// shares are 0.5% and 0.25%, for the tail of its latency ([Options.Threshold]).
+//
+// When the live heap grows, or memory outside the Go runtime (C,
 // mappings), GOGC falls at the next GC cycle. The peak of memory outside the runtime is
 // kept free for at least 30 seconds: a heap cannot release at once what it has spread over.
 //

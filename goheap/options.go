@@ -61,8 +61,8 @@ type Options struct {
 	// ten seconds, from 0.02 to 0.1 of it, one window at a time.
 	Budget float64
 	// MaxPressure is the share of the time in which some thread may wait for
-	// memory (PSI, of the own cgroup or the machine) before collapsing pauses, from
-	// 0 to 1. Before Linux 4.20, which has no PSI, nothing pauses.
+	// memory (PSI, of the own cgroup or the machine) before collapsing pauses, above
+	// 0 and up to 1. Without PSI in the kernel nothing pauses.
 	// Default: 0.1.
 	MaxPressure float64
 	// MinWait and MaxWait are the shortest and the longest time between two readings of
