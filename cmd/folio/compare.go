@@ -15,7 +15,7 @@ import (
 )
 
 type compareFlags struct {
-	all    bool
+	full   bool
 	pages  pageFlags
 	redact bool
 }
@@ -24,7 +24,7 @@ const compareLong = `Compare two results: what differs between them, and by how 
 
 The files are results of folio (--json) or in the Go benchmark format (go test
 -bench, --bench). Figures are medians with 95% intervals; a difference is printed
-where the Mann-Whitney test finds one at 0.05, else "~". What else differs follows:
+where the Mann-Whitney test finds one at 0.05, else "~". What else differs is listed:
 command, arguments, input, setting, build, machine, time.
 Two results were not interleaved, so a difference may be the machine's: folio
 calls none better or worse. 'folio ab', 'folio tune' and 'folio lab' can, within
@@ -55,7 +55,7 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak RSS, page faults, the GC and the program's own")
+	fs.BoolVar(&f.full, "full", false, "show every figure, not only times, peak RSS, page faults, the GC and the program's own")
 	f.pages.add(fs)
 	redactFlag(fs, &f.redact)
 	return cmd
@@ -71,7 +71,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if err := errors.Join(f.pages.replaces("compare", args[0]), f.pages.replaces("compare", args[1])); err != nil {
 		return err
 	}
-	names, opts := result.Names(args), &compare.Options{All: f.all}
+	names, opts := result.Names(args), &compare.Options{All: f.full}
 	var sets [2]*compare.Set
 	var results []*result.Result
 	for i, name := range args {
@@ -98,7 +98,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		return err
 	}
 	if !f.pages.given() {
-		return text.Render(a.stdout, document.NewComparison(c), text.Options{Width: terminal.Columns(a.stdout)})
+		return text.Render(a.stdout, document.NewComparison(c), text.Options{Width: terminal.Columns(a.stdout), Full: f.full})
 	}
 	if len(results) == len(sets) {
 		return a.writePages(&f.pages, document.NewOf(opts, results...))

@@ -26,7 +26,7 @@ type leaksFlags struct {
 const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
 objects stay, goroutines by their go statement, memory outside of the Go heap. Each has a
 slope, its 95% interval and a confidence level. If nothing grows, or it is too early to
-tell, leaks says so. The growth of RSS always comes first.
+tell, leaks says so. The growth of RSS is always shown.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
 after each GC cycle. A steady leak takes 5 GC cycles to find; in a heap that fluctuates,

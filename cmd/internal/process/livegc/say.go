@@ -16,14 +16,21 @@ func (p *Process) SayChange(c Change) []string {
 	b, n := p.Undo.Before, p.Undo.After
 	var changes []string
 	if c.Percent != nil {
-		changes = append(changes, fmt.Sprintf("GOGC=%s -> %s", GOGC(b.Percent), GOGC(n.Percent)))
+		changes = append(changes, changed("GOGC", GOGC(b.Percent), GOGC(n.Percent)))
 	}
 	if c.Limit != nil {
-		changes = append(changes, fmt.Sprintf("GOMEMLIMIT=%s -> %s", GOMEMLIMIT(b.Limit), GOMEMLIMIT(n.Limit)))
+		changes = append(changes, changed("GOMEMLIMIT", GOMEMLIMIT(b.Limit), GOMEMLIMIT(n.Limit)))
 	}
 	out := []string{fmt.Sprintf("process %d (%s): %s", p.PID, p.Name, strings.Join(changes, ", "))}
 	if rivals := p.Rivals(c); rivals != "" {
 		out = append(out, fmt.Sprintf("process %d (%s): the program may change it again: it %s", p.PID, p.Name, rivals))
 	}
 	return out
+}
+
+func changed(name, from, to string) string {
+	if from == to {
+		return name + "=" + from + ", as before"
+	}
+	return name + "=" + from + " -> " + to
 }

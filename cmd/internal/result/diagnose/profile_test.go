@@ -131,7 +131,7 @@ func TestTooFewSamples(t *testing.T) {
 	sample := &trial.Sample{CPU: 0.01, GCCounted: trial.GCComplete, Profile: &profile.Result{Samples: profile.Fewest - 1}}
 	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Profile != nil {
 		t.Errorf("%d samples were taken for a result", profile.Fewest-1)
-	} else if got, want := s.Analyze(), "Memory tax unknown: 19 CPU samples in 10.00ms of CPU time (20 needed). Run it longer, or --count 100."; got.Unknown != want || got.Nothing != "" {
+	} else if got, want := s.Analyze(), "Memory tax unknown: 19 CPU samples in 10.00ms of CPU time (20 needed). Run it longer, or --count 6."; got.Unknown != want || got.Nothing != "" {
 		t.Errorf("%q, want %q; %q", got.Unknown, want, got.Nothing)
 	}
 	none := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{{CPU: 0.001, Profiled: true}})

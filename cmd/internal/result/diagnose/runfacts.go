@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -327,7 +328,7 @@ func (s *RunFacts) Unknown() string {
 
 // longer says how to get more samples, where that helps.
 func (s *RunFacts) longer() string {
-	const enough = 100 // runs
+	const enough = 100 // runs, and samples
 	switch {
 	case !s.Go && !s.Wrapped && !s.OnlyLibraries && !s.Server && s.PID == 0:
 		return "No Go program was seen"
@@ -338,7 +339,11 @@ func (s *RunFacts) longer() string {
 	case s.Runs >= enough:
 		return "Run it longer"
 	}
-	return fmt.Sprintf("Run it longer, or --count %d", enough)
+	count := enough
+	if s.Sampled > 0 {
+		count = min(int(math.Ceil(enough*float64(max(s.Runs, 1))/float64(s.Sampled))), enough)
+	}
+	return fmt.Sprintf("Run it longer, or --count %d", max(count, 2))
 }
 
 // Nothing says why there is no advice, where the memory tax is known.

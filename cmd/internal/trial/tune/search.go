@@ -409,7 +409,7 @@ func (s *search) finish(ctx context.Context, err *error) {
 	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
 	case !compared && *err == nil && !r.Interrupted:
 		r.Ended = "no setting is left to compare with the default" + r.whyNone()
-		if r.Inert == "" && alive(s.def()) && slices.ContainsFunc(r.Arms, func(a *Arm) bool { return a.Status == Same }) {
+		if r.Inert == "" && r.allowed(s.def()) && slices.ContainsFunc(r.Arms, func(a *Arm) bool { return a.Status == Same }) {
 			r.Inert = "every setting that the program ran under does what the default does"
 		}
 		if r.Inert != "" {
@@ -428,7 +428,7 @@ func (s *search) finish(ctx context.Context, err *error) {
 	}
 	s.sayUntried()
 	s.sayFailures()
-	if why := r.broken(s.def()); why != "" && alive(s.def()) {
+	if why := r.broken(s.def()); why != "" && alive(s.def()) && r.unlimited() == nil {
 		s.note("the default is not recommended, and only compared with: " + why)
 	}
 	if *err == nil && !r.Interrupted {

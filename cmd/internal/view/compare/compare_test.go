@@ -260,7 +260,7 @@ func TestDiffersFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.Join(strings.Fields(b.String()), " ")
-		line := fmt.Sprintf(" they differ in what a.json b.json %s %s", c.what, strings.Replace(c.want, " -> ", " ", 1))
+		line := fmt.Sprintf(" What else differs what a.json b.json %s %s", c.what, strings.Replace(c.want, " -> ", " ", 1))
 		// That they were measured one after the other is no news.
 		if at := strings.Index(text, line); at < 0 || (at > strings.Index(text, ", time: from")) != (c.what == "measured") {
 			t.Errorf("%q is not above the figures:\n%s", line, text)

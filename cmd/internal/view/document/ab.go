@@ -71,7 +71,7 @@ func abSection(f *result.AB) *Section {
 
 // abPrograms lists what is compared, a program a row.
 func abPrograms(f *result.AB) *Table {
-	t := &Table{Wrap: true, Head: []Column{{Label: "program"}, {Label: "command"}, {Label: "built of"}}}
+	t := &Table{Wrap: true, Head: []Column{{Label: "program"}, {Label: "command"}, {Label: "built with"}}}
 	for _, p := range report.TitleAB(f) {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(p[0]), code(p[1]), plain(p[2])}})
 	}

@@ -136,7 +136,11 @@ func better(t compare.Table) string {
 
 // differences lists what two results differ in beside their figures; nil for nothing.
 func differences(c *compare.Comparison, title string) *Table {
-	t := &Table{Caption: strings.TrimPrefix(title+": they differ in", ": "), Wrap: true, Head: []Column{{Label: "what"}, {Label: c.Old}, {Label: c.New}}}
+	caption := "What else differs"
+	if strings.Contains(title, " against ") {
+		caption = title + ": what else differs"
+	}
+	t := &Table{Caption: caption, Wrap: true, Head: []Column{{Label: "what"}, {Label: c.Old}, {Label: c.New}}}
 	if c.Old == c.New {
 		t.Head[1].Label, t.Head[2].Label = "first", "second"
 	}

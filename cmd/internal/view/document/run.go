@@ -118,7 +118,7 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 		for _, l := range found.Time {
 			if of, ok := strings.CutPrefix(l, "GC CPU by the runtime: "); ok {
 				of, _, _ = strings.Cut(of, ". ")
-				a.Text += " The GC, as the runtime counts: " + of + "."
+				a.Text += " The GC, by the runtime's clock, which counts waits for a CPU: " + of + "."
 			}
 		}
 	default:

@@ -154,7 +154,10 @@ func (s *Section) goroutines(g *result.GoroutineSites) {
 			state += ", up to " + unit.Elapsed(time.Duration(*x.Waits*float64(time.Second)))
 		}
 		created := "started by the runtime"
-		if x.Created != nil {
+		switch {
+		case x.Start == "runtime.main":
+			created = "the main goroutine"
+		case x.Created != nil:
 			created = "created by " + result.ShortFunc(x.Created.Func) + " " + x.Created.Place()
 		}
 		created += ofRuntime(x.Of)

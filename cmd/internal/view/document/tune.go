@@ -416,7 +416,7 @@ func (t *tuned) table() *Table {
 		against = "default"
 	}
 	tb := &Table{
-		Caption: formatf("Ranked by %s, adjusted for drift; simultaneous 95%% intervals; = not different from the %s, ? too few runs to tell", t.of.label(), against),
+		Caption: formatf("Ranked by %s, adjusted for drift; simultaneous 95%% intervals; = not different from the %s, ? may be as good, too few runs to tell; the answer judges each setting alone", t.of.label(), against),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
 			Column{Label: "peak RSS", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
 	}

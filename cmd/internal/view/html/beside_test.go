@@ -32,7 +32,7 @@ func TestBesideIsNeutral(t *testing.T) {
 	if first < 0 || first > answer {
 		t.Fatalf("what differs is at %d, the first answer at %d", first, answer)
 	}
-	for _, want := range []string{"file1.json against file0.json: they differ in", "<code><bdi>-n 60</bdi></code>",
+	for _, want := range []string{"file1.json against file0.json: what else differs", "<code><bdi>-n 60</bdi></code>",
 		"<code><bdi>-n 300</bdi></code>", "(5 minutes later)"} {
 		if !strings.Contains(text[first:answer], want) {
 			t.Errorf("above the answers there is no %q", want)

@@ -116,11 +116,11 @@ func TestAnswerFirst(t *testing.T) {
 	}
 	f.Answer = &tune.Answer{State: tune.Inconclusive, UpTo: 0.2, Missing: 100, Try: "--budget 7m"}
 	if text := string(pageOf(t, f)); !strings.Contains(text,
-		"Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "needs about 1m40s more (--budget 7m)") {
+		"Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "--budget 7m would probably do") {
 		t.Error("the page does not say that the search is inconclusive")
 	}
 	f.Answer = &tune.Answer{State: tune.Inconclusive, Untried: 14, Missing: 100, Try: "--budget 7m"}
-	if text := string(pageOf(t, f)); !strings.Contains(text, "14 settings not tried; needs about 1m40s more (--budget 7m)") ||
+	if text := string(pageOf(t, f)); !strings.Contains(text, "14 settings not tried; --budget 7m would probably do") ||
 		strings.Contains(text, "Keep the default") {
 		t.Error("the page does not say that settings were not tried")
 	}

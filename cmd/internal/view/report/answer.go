@@ -263,6 +263,8 @@ func openText(f *result.File) string {
 		if a.Try != "" {
 			what += ". To try all settings, which alone decides nothing: " + a.Try
 		}
+	case strings.HasPrefix(a.Try, "--budget"): // which has the time so far in it
+		what += "; " + a.Try + " would probably do"
 	case a.Missing > 0 && finalRounds(f) < enoughRounds && a.Untried == 0:
 		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	case a.Missing > 0:
