@@ -81,7 +81,7 @@ func (f *collapseFlags) options() (o collapser.Options, err error) {
 	}
 	if f.maxRate != trial.Off {
 		if o.Rate, err = unit.ParseSize(f.maxRate); err != nil {
-			return o, fmt.Errorf("--max-rate: %w, or off", err)
+			return o, fmt.Errorf("--max-rate: %w; off means no limit", err)
 		}
 	}
 	switch {

@@ -119,8 +119,8 @@ func (f *labFlags) options() (lab.Options, error) {
 	if o.Limits, err = f.limits.parse(f.given); err != nil {
 		return o, err
 	}
-	if f.rounds < 0 {
-		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
+	if f.rounds < 0 || f.rounds == 0 && f.given.Changed("rounds") {
+		return o, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
 	return o, nil
 }

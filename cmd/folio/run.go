@@ -33,15 +33,12 @@ site, and what to do next. The program keeps its input, output, terminal and exi
 answer goes to standard error.
 
 CPU time is sampled (no root where perf_event_paranoid is 2 or less), which slows programs
-down by a few percent: --sample-rate 0 turns it off. GC cycles are read in the memory of
-every Go program that the command starts: --no-gc turns it off.
+by a few percent (--sample-rate 0: off), and GC cycles are read in their memory (--no-gc: off).
 
 A server (--ready) is started, put under load (--rate, or --load) and stopped: figures are of
 the time under load, and say what delays the slow requests. --build runs a program that
 folio builds, its heap on huge pages (--thp system turns that off). See https://github.com/foliomem/folio/blob/main/docs/run.md
-
-Exit codes: that of the program, if it runs once; 1 failed; 2 wrong usage; 126 the program
-cannot be executed; 127 it is not found; 130 interrupted.`
+The exit code is that of the program if it runs once; others are those of folio --help.`
 
 func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
 

@@ -44,19 +44,16 @@ type tuneFlags struct {
 const tuneLong = `Search the settings of Go's runtime for the best ones for a program: GOGC, GOMEMLIMIT, huge
 pages for the heap (thp=heap, see folio exec), and GOMAXPROCS if asked. The program must do
 the same work every time. It runs until the answer is conclusive, often several hundred
-times, its output hidden, its standard input empty (--input). Its file is not changed.
+times, its output hidden, its standard input empty (--input).
 
 A race drops the settings that are clearly slower. In the final the default, the best and its
 rivals run again, at least ten times each, until the answer is conclusive or --budget is
 spent; all figures are of the final. GOGC is never off without a memory limit.
 
---build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the
-program is built. For a server under load, tune minimizes p99 latency.
---attach PID searches GOGC and GOMEMLIMIT of a process as it runs, for the least CPU time per
-GiB allocated or what --metric URL#NAME says (--budget: 15m). See https://github.com/foliomem/folio/blob/main/docs/tune.md
-
-Exit codes: 0 there is an answer, inconclusive ones too; 1 there is none; 2 wrong usage; 126
-the program cannot be executed; 127 it is not found; 130 interrupted.`
+--build, and with it --go, --goexperiment, --goamd64, --pgo and --patch, search how the program
+is built. For a server under load, tune minimizes p99 latency; for a process as it runs
+(--attach), CPU time per GiB allocated, or what --metric URL#NAME says.
+See https://github.com/foliomem/folio/blob/main/docs/tune.md (exit codes: folio --help)`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{programFlags: programFlags{compares: true}}

@@ -158,7 +158,7 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 		}
 		return fmt.Errorf("its memory may not be looked at: %w", err)
 	case errors.Is(err, inspect.ErrNotGo):
-		return fmt.Errorf("%w: no Go build information: --all-anonymous collapses the memory of any program", inspect.ErrNotGo)
+		return fmt.Errorf("%w: no Go build information; --all-anonymous collapses the memory of any program", inspect.ErrNotGo)
 	case err != nil:
 		return err
 	}

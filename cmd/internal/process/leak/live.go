@@ -65,6 +65,8 @@ func (w *watcher) judgeLive() {
 	if !grows {
 		return
 	}
+	// As memory over time has them: the lowest of the last stretch is of an earlier cycle.
+	t.From, t.To = w.live[0].Value, w.live[len(w.live)-1].Value
 	named, grown := false, 0.0
 	for _, s := range w.heap {
 		grown += growth(s)

@@ -182,8 +182,12 @@ func (c comparison) figure(tested, each float64) Figure {
 		Base: c.middle, Value: c.arm, P: c.p(), Different: c.differs(tested)}
 	if c.byUnit {
 		f.Difference = c.possible(c.differ.Shift)
+		if c.f.unit == Fraction { // as the two shares beside it say
+			f.Difference = c.arm - c.middle
+		}
 		if lo, hi, ok := c.differ.Interval(tested); ok {
-			f.DifferenceLo, f.DifferenceHi = finite(c.possible(lo)), finite(c.possible(hi))
+			lo, hi = min(c.possible(lo), f.Difference), max(c.possible(hi), f.Difference)
+			f.DifferenceLo, f.DifferenceHi, f.Different = finite(lo), finite(hi), f.Different && (lo > 0 || hi < 0)
 		}
 	} else {
 		f.Ratio, f.Difference = finite(c.ratio.Ratio), f.Base*(c.ratio.Ratio-1)

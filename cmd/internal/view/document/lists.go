@@ -12,7 +12,10 @@ func Experiments(all []result.ListedExperiment, arms bool) *Document {
 	s := &Section{Kicker: "folio lab", Heading: "experiments"}
 	if !arms {
 		t := &Table{Head: []Column{{Label: "experiment"}, {Label: "question"}}, Wrap: true}
-		for _, e := range all {
+		for i, e := range all {
+			if e.Family != "" && (i == 0 || all[i-1].Family != e.Family) {
+				t.Rows = append(t.Rows, Row{Cells: []Cell{code(e.Family), plain("all experiments that begin with " + e.Family + "-")}})
+			}
 			t.Rows = append(t.Rows, Row{Cells: []Cell{code(e.Name), plain(e.Question)}})
 		}
 		s.Blocks = []*Block{{Tables: []*Table{t}, Words: []string{"folio lab list NAME lists its arms, folio lab NAME runs it."}}}
