@@ -36,15 +36,22 @@ func chargeBlock(f *result.Charge) *Block {
 		}
 		return &tb.Rows[len(tb.Rows)-1]
 	}
+	var other uint64
 	for _, p := range f.Parts {
 		change := plain("")
 		if p.Change != nil {
 			change = num(report.SignedSize(*p.Change), float64(*p.Change))
 		}
 		minor := row(p.Title(), p.Bytes, change, plain(p.Back), plain(p.How)).Minor
+		if minor {
+			other += p.Bytes
+		}
 		for _, of := range p.Of {
 			tb.Rows = append(tb.Rows, Row{Minor: minor || of.Bytes < f.Charged/200, Cells: []Cell{plain("  at most: " + of.Name), size(of.Bytes), part(float64(of.Bytes), f.Charged), plain(""), plain(""), plain("")}})
 		}
+	}
+	if other > 0 {
+		tb.Rows = append(tb.Rows, Row{Rest: true, Cells: []Cell{plain("other parts"), size(other), part(float64(other), f.Charged), plain(""), plain(""), plain("")}})
 	}
 	row("not explained", f.Unexplained, plain(""), plain("-"), plain("")).Minor = false
 	tb.Rows = append(tb.Rows, Row{Mark: true, Cells: []Cell{plain("charge"), size(f.Charged), part(float64(f.Charged), f.Charged), plain(""), plain(""), plain("")}})

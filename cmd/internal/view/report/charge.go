@@ -23,7 +23,7 @@ func ChargeSum(f *result.Charge) string {
 func ChargeBack(f *result.Charge) string {
 	back, stays := f.Back()
 	text := fmt.Sprintf("Reclaimable under pressure: %s; not reclaimable: %s", unit.Size(back), unit.Size(stays))
-	if rest := f.Charged - min(f.Charged, back+stays); rest > f.Charged/100 {
+	if rest := f.Charged - min(f.Charged, back+stays); rest > f.Charged/1000 {
 		text += fmt.Sprintf("; not known: %s", unit.Size(rest))
 	}
 	return text + "."
