@@ -81,8 +81,8 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 		out.Listening = append(out.Listening, a.String())
 	}
 	out.fillWhere(collector, profile.AccountsOf(session, out.User, out.Sys), keep)
+	out.setGC(w.runtimes.totals()) // before the end: it reads those that live
 	w.runtimes.end()
-	out.setGC(w.runtimes.totals())
 	return out, nil
 }
 
