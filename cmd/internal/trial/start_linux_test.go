@@ -62,7 +62,7 @@ func TestCannotStart(t *testing.T) {
 			if c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("%v is not %v", err, c.is)
 			}
-			checkMessage(t, err, append(c.words, "run "+c.command)...)
+			checkMessage(t, err, append(c.words, c.command)...)
 		})
 	}
 	// "." in the path finds it, which is not what the user expects to run.
@@ -73,7 +73,7 @@ func TestCannotStart(t *testing.T) {
 		if !errors.As(err, &se) {
 			t.Fatalf("error %v, want a StartError", err)
 		}
-		checkMessage(t, err, "run here", "./here")
+		checkMessage(t, err, "here: it is in the current directory", "./here")
 	}
 }
 

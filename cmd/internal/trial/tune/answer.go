@@ -424,6 +424,17 @@ func (v *verdict) byCPU() *CPUChange {
 // to find is best looked for with less noise, or less work.
 const MostAdvised = time.Hour
 
+// sayUntried notes how many settings the budget had no room for.
+func (s *search) sayUntried() {
+	if n := s.missed(); n > 0 {
+		what := "run"
+		if s.opts.PID != 0 {
+			what = "block"
+		}
+		s.note(fmt.Sprintf("%d of %d settings not tried: a %s takes %v and --budget is %v", n, len(s.space.coarse()), what, s.perTrial(nil).Round(10*time.Millisecond), unit.Elapsed(s.opts.Budget)))
+	}
+}
+
 // estimate says how long the rounds and the settings that are missing take.
 func (s *search) estimate() {
 	a := &s.res.Answer

@@ -11,7 +11,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/variant"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
-	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // Options are the bounds of a search. Zero fields take the defaults named.
@@ -453,17 +452,6 @@ func (r *Result) whyNone() string {
 		return ": " + why
 	}
 	return fmt.Sprintf(": %d failed or broke a limit, for example %s", n, why)
-}
-
-// sayUntried notes how many settings the budget had no room for.
-func (s *search) sayUntried() {
-	if n := s.missed(); n > 0 {
-		what := "run"
-		if s.opts.PID != 0 {
-			what = "block"
-		}
-		s.note(fmt.Sprintf("%d of %d settings not tried: a %s takes %v and --budget is %v", n, len(s.space.coarse()), what, s.perTrial(nil).Round(10*time.Millisecond), unit.Elapsed(s.opts.Budget)))
-	}
 }
 
 // missed is how many of the settings that were not tried may do something that no tried one

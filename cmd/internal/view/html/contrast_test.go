@@ -113,8 +113,8 @@ func TestInks(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := eval[[]string](b, inks)
-			if len(got) < 2 || got[0] != "20" || got[1] != "20" {
-				t.Fatalf("%s, %s: %q texts on %q colors, want 20", media, theme, got[0], got[1])
+			if len(got) < 2 || got[0] != "40" || got[1] != "40" {
+				t.Fatalf("%s, %s: %q texts on %q colors, want 40", media, theme, got[0], got[1])
 			}
 			for _, text := range got[2:] {
 				t.Errorf("%s, %s: %s", media, theme, text)

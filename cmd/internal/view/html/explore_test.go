@@ -173,7 +173,7 @@ func TestTimeline(t *testing.T) {
 	eval[bool](b, `(`+svg+`.focus(), true)`)
 	b.do(chromedp.KeyEvent("\u0303"))
 	said := eval[string](b, `document.getElementById('live').textContent`)
-	for _, want := range []string{"at ", "RSS ", "heap goal ", "live heap ", "GC cycle ", "pause ", "assists ", "page faults "} {
+	for _, want := range []string{"at ", "RSS ", "heap goal ", "live heap ", "GC cycle ", "stop-the-world ", "assists ", "page faults "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the cursor says %q, without %s", said, want)
 		}
@@ -184,7 +184,7 @@ func TestTimeline(t *testing.T) {
 		t.Error("0 does not show all")
 	}
 	sticks := eval[int](b, svg+`.querySelectorAll('.stick').length`)
-	b.press(".chart .legend", "pause")
+	b.press(".chart .legend", "stop-the-world")
 	b.until(fmt.Sprintf(svg+`.querySelectorAll('.stick').length === %d`, sticks-1))
 }
 
