@@ -47,6 +47,7 @@ func TestDelaysOfGC(t *testing.T) {
 	p := generated(t, "live=16", "garbage=2048")
 	p.Server.run, p.ReadGC, p.Delays, p.KeepSeries = punctual, true, true, true
 	p.Server.Generator.Duration = 1500 * time.Millisecond
+	p.Server.Generator.Timeout = time.Minute // on a busy machine the requests queue for longer than the usual five seconds
 	s := run(t, p, Setting{GOGC: "5"})
 	if !s.OK() {
 		t.Fatal(s.Failure)
