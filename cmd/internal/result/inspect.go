@@ -6,7 +6,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/page"
 )
 
@@ -107,7 +106,7 @@ func (p *Process) GainsLittle() bool { return p.Windows == nil || p.Windows.Gain
 func (w *Windows) GainLittle() bool { return w.Gain < inspect.LittleHeap }
 
 // LittleGain says below what huge pages save little time.
-var LittleGain = "Below " + unit.Exact(inspect.LittleHeap) + " huge pages gain little."
+var LittleGain = inspect.LittleGain
 
 // A MemoryLimit is that of the memory cgroup of which the least is left.
 type MemoryLimit struct {

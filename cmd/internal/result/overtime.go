@@ -1,6 +1,7 @@
 package result
 
 import (
+	"errors"
 	"math"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -74,11 +75,12 @@ func newGrowth(t stat.Trend) *Growth {
 // SetHistory adds what the process had over time, and by how much that grows: nil if too
 // little was seen. Process must be set.
 func (f *Inspect) SetHistory(h *history.History, g *history.Growth) {
-	f.Process.OverTime = newOverTime(h, g)
-	f.Process.OverTime.Minor, f.Process.OverTime.Major = make([]uint64, 0, len(h.Points)), make([]uint64, 0, len(h.Points))
+	out := newOverTime(h, g)
+	out.Minor, out.Major = []uint64{}, []uint64{}
 	for _, p := range h.Points {
-		f.Process.OverTime.Minor, f.Process.OverTime.Major = append(f.Process.OverTime.Minor, p.Minor), append(f.Process.OverTime.Major, p.Major)
+		out.Minor, out.Major = append(out.Minor, p.Minor), append(out.Major, p.Major)
 	}
+	f.Process.OverTime = out
 }
 
 // newOverTime is without page faults.
@@ -152,7 +154,14 @@ func (p *Process) UntilFull() (seconds float64, ok bool) {
 	return float64(p.Limit.Bytes-min(p.Limit.Bytes, p.Limit.InUse())) / g.PerMinute * 60, true
 }
 
-// sameLen says whether all lists have an entry for each reading: files may be anybody's.
+// check refuses lists that do not have an entry for each reading: files may be anybody's.
+func (o *OverTime) check() error {
+	if o != nil && !o.sameLen() {
+		return errors.New("over_time has lists of different lengths")
+	}
+	return nil
+}
+
 func (o *OverTime) sameLen() bool {
 	n := len(o.Seconds)
 	for _, p := range o.Parts {

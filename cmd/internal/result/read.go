@@ -153,12 +153,12 @@ func (r *Result) check() error {
 		if f.Process == nil && f.Processes == nil {
 			return errors.New("neither process nor processes")
 		}
-		if f.Process != nil && f.Process.OverTime != nil && !f.Process.OverTime.sameLen() {
-			return errors.New("over_time has lists of different lengths")
+		if f.Process != nil {
+			return f.Process.OverTime.check()
 		}
 	case *Sites:
-		if f.Leaks != nil && f.Leaks.OverTime != nil && !f.Leaks.OverTime.sameLen() {
-			return errors.New("over_time has lists of different lengths")
+		if f.Leaks != nil {
+			return f.Leaks.OverTime.check()
 		}
 	case *Load:
 		return f.Check()

@@ -22,6 +22,9 @@ func OnBasePages(anonymous, huge uint64) bool {
 	return anonymous >= LittleHeap && huge < anonymous/2
 }
 
+// LittleGain says so in words.
+var LittleGain = "below " + unit.Exact(LittleHeap) + " huge pages gain little"
+
 // Pages says in words which pages the anonymous memory of a process is on.
 func Pages(anonymous, huge uint64) string {
 	text := fmt.Sprintf("%s of anonymous memory", unit.Size(anonymous))
@@ -29,7 +32,7 @@ func Pages(anonymous, huge uint64) string {
 		text += fmt.Sprintf(", %s of it on huge pages", unit.Percent(float64(min(huge, anonymous))/float64(anonymous)))
 	}
 	if anonymous < LittleHeap {
-		text += fmt.Sprintf("; below %s huge pages gain little", unit.Exact(LittleHeap))
+		text += "; " + LittleGain
 	}
 	return text
 }

@@ -182,12 +182,17 @@ func (c comparison) figure(tested, each float64) Figure {
 		Base: c.middle, Value: c.arm, P: c.p(), Different: c.differs(tested)}
 	if c.byUnit {
 		f.Difference = c.possible(c.differ.Shift)
-		if c.f.unit == Fraction { // as the two shares beside it say
+		share := c.f.unit == Fraction
+		if share { // as the two shares beside it say
 			f.Difference = c.arm - c.middle
 		}
 		if lo, hi, ok := c.differ.Interval(tested); ok {
-			lo, hi = min(c.possible(lo), f.Difference), max(c.possible(hi), f.Difference)
-			f.DifferenceLo, f.DifferenceHi, f.Different = finite(lo), finite(hi), f.Different && (lo > 0 || hi < 0)
+			lo, hi = c.possible(lo), c.possible(hi)
+			if share {
+				lo, hi = min(lo, f.Difference), max(hi, f.Difference)
+				f.Different = f.Different && (lo > 0 || hi < 0)
+			}
+			f.DifferenceLo, f.DifferenceHi = finite(lo), finite(hi)
 		}
 	} else {
 		f.Ratio, f.Difference = finite(c.ratio.Ratio), f.Base*(c.ratio.Ratio-1)

@@ -3,7 +3,6 @@ package document
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -52,7 +51,7 @@ func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
 	summary(c, &a)
 	s.Answers = append(s.Answers, a)
 	b.Tables = tables(c)
-	switch t := differences(c, b.Title); {
+	switch t := differences(c, a.Goal); {
 	case t == nil:
 	case len(t.Rows) == 1 && len(c.Differs) == 1 && c.Differs[0].What == compare.Measured:
 		b.Tables = append(b.Tables, t) // two results always differ in that
@@ -134,11 +133,12 @@ func better(t compare.Table) string {
 	return "less is better"
 }
 
-// differences lists what two results differ in beside their figures; nil for nothing.
-func differences(c *compare.Comparison, title string) *Table {
+// differences lists what two results differ in beside their figures; nil for nothing. Where a
+// page has several comparisons, of names this one.
+func differences(c *compare.Comparison, of string) *Table {
 	caption := "What else differs"
-	if strings.Contains(title, " against ") {
-		caption = title + ": what else differs"
+	if of != "" {
+		caption = of + ": what else differs"
 	}
 	t := &Table{Caption: caption, Wrap: true, Head: []Column{{Label: "what"}, {Label: c.Old}, {Label: c.New}}}
 	if c.Old == c.New {

@@ -42,7 +42,7 @@ func collapsed(f *result.Collapse) Answer {
 	case f.DryRun:
 		a.Line = f.Line()
 		if f.GainsLittle() {
-			a.Sure = result.LittleGain
+			a.Sure = upper(result.LittleGain) + "."
 		}
 		a.Text = formatf("would be put on huge pages, which takes %s more memory", unit.Size(f.Filled))
 		if f.Rate != nil && *f.Rate > 0 {

@@ -202,7 +202,7 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		ended = ", when it was interrupted"
 	}
 	s.About = append(s.About, formatf("watched for %s%s: %s", unit.ElapsedSeconds(l.Seconds), ended, watched))
-	a := Answer{Bad: len(l.Growing) > 0, Sure: upper(report.RSSText(l))}
+	a, unjudged := Answer{Bad: len(l.Growing) > 0, Sure: upper(report.RSSText(l))}, l.HeapUnjudged
 	switch {
 	case len(l.Growing) > 0:
 		g := l.Growing[0] // most bytes first
@@ -223,14 +223,15 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		a.Text = formatf("Not judged: too few readings in %s.", unit.ElapsedSeconds(l.Seconds))
 	case blind:
 		a.Text = "Not judged."
-	case l.HeapUnjudged != nil:
-		a.Text = "Unknown: whether the Go heap grows without end (" + *l.HeapUnjudged + "). Nothing else that was watched does."
+	case unjudged != nil:
+		a.Text = "Unknown: whether the Go heap grows without end (" + *unjudged + "). Nothing else that was watched does."
+		unjudged = nil // it is said
 	default:
 		last := len(kinds) - 1
 		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " grows without end."
 	}
-	if l.HeapUnjudged != nil && !strings.Contains(a.Text, *l.HeapUnjudged) {
-		a.Detail = strings.TrimSpace(a.Detail + " Go heap not judged: " + *l.HeapUnjudged + ".")
+	if unjudged != nil {
+		a.Detail = strings.TrimSpace(a.Detail + " Go heap not judged: " + *unjudged + ".")
 	}
 	if l.LongEnough != nil && pid != nil && a.Line == "" {
 		a.Line = formatf("folio leaks --duration %s %d # as long as it takes at this rate", unit.ElapsedSeconds(*l.LongEnough), *pid)

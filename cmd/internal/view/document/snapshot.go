@@ -79,7 +79,7 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 		Text: "could be on huge pages and is not, in dense windows of these processes.",
 		Sure: "One look: it says what is there, not how much time that would save. Of Go programs the heap counts, of others all anonymous memory."}}
 	if little {
-		s.Answers[0].Sure = result.LittleGain + " " + s.Answers[0].Sure
+		s.Answers[0].Sure = upper(result.LittleGain) + ". " + s.Answers[0].Sure
 	}
 	if a, none := unseenProcesses(processes, unseen); none {
 		s.Answers = []Answer{a}
@@ -138,7 +138,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 		case p.GainsLittle():
 			s.Answers = []Answer{*lead}
 			if w != nil && w.Gain > 0 {
-				s.Answers[0].Detail = strings.TrimSpace(s.Answers[0].Detail + formatf(" %s could be on huge pages. %s", unit.Size(w.Gain), result.LittleGain))
+				s.Answers[0].Detail = strings.TrimSpace(s.Answers[0].Detail + formatf(" %s could be on huge pages. %s.", unit.Size(w.Gain), upper(result.LittleGain)))
 			}
 		case w.Gain < p.Waterfall.LargestAdvice().Bytes:
 			a.Main = false
