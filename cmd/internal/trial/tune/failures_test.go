@@ -62,16 +62,13 @@ func TestGoesOnAfterTheSame(t *testing.T) {
 	}
 }
 
-// Where each setting that was tried does what another one does, and in the end what the default
-// does, that is an answer.
+// If every setting that was tried does what the default does, that is the answer.
 func TestEverySettingIsTheSame(t *testing.T) {
 	m := newMachine(1)
 	m.cycles = func(trial.Setting) int { return 1 }
-	m.memory = func(set trial.Setting) float64 { // each is alike the next one, the ends are not
-		return map[string]float64{"25": 83, trial.Off: 91, "": 100}[set.GOGC]
-	}
+	m.memory = func(trial.Setting) float64 { return 100 }
 	opts := m.options(1)
-	opts.settings = []trial.Setting{{GOGC: "25"}, {GOGC: trial.Off, MemLimit: 256 << 20}}
+	opts.settings = []trial.Setting{{GOGC: "200"}, {GOGC: trial.Off, MemLimit: 256 << 20}} // too near to say that GOGC does nothing
 	r := mustSearch(t, m, opts)
 	if r.Answer.State != NoEffect || answerFor(r, Fastest).Arm.Name != "default" || r.Answer.Inert == "" {
 		t.Errorf("%s: %+v", r.Ended, r.Answer)

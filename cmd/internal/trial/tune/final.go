@@ -46,17 +46,17 @@ func (s *search) final(ctx context.Context) error {
 			return err
 		}
 		if !slices.ContainsFunc(r.Arms[1:], alive) {
-			a := s.another()
-			if a == nil || spent {
+			others := s.others([]*Arm{s.def()})
+			if len(others) == 0 || spent {
 				return nil // finish says so
 			}
-			arms, s.aim = []*Arm{s.def(), a}, s.sched.Rounds()-r.RaceRounds+finalRounds
+			arms, s.aim = append([]*Arm{s.def()}, others...), s.stageRound()+finalRounds
 			continue
 		}
 		last := spent || s.opts.MaxRounds > 0 || s.cost(s.open(arms)) > s.left()
 		s.conclude(s.share(last))
 		if a := s.unexplained(); a != nil && !last {
-			arms, s.aim = append(arms, a), s.sched.Rounds()-r.RaceRounds+explainRounds
+			arms, s.aim = append(arms, a), s.stageRound()+explainRounds
 			continue
 		}
 		switch {
@@ -64,6 +64,10 @@ func (s *search) final(ctx context.Context) error {
 			r.Ended = "conclusive"
 			return nil
 		case r.Answer.State == Inconclusive && r.Answer.Rounds == 0: // more rounds tell nothing of those
+			if others := s.others(s.open(arms)); len(others) > 0 && !spent {
+				arms, s.aim = append(arms, others...), s.stageRound()+finalRounds
+				continue
+			}
 			r.Ended = "the budget has no room for all settings"
 			return nil
 		case last && !spent && s.opts.MaxRounds > 0:
@@ -83,21 +87,29 @@ func (s *search) conclude(level float64) {
 	s.res.conclude(level)
 }
 
-// another enters the next setting that there was no room for, now that those that were tried
-// are out, or do what the default does; nil for none, and where the budget has no room for that either.
-func (s *search) another() *Arm {
-	if len(s.untried) == 0 || s.opts.MaxRounds > 0 || s.res.Inert != "" || s.left() < 2*s.perTrial(nil) {
+// others enters the next settings that there was no room for, now that enough is known of those that
+// were tried: as many as the budget has room for in a final beside arms, and one if it is short.
+func (s *search) others(arms []*Arm) (out []*Arm) {
+	each := s.perTrial(nil)
+	if s.opts.MaxRounds > 0 || s.res.Inert != "" || s.left() < s.cost(arms)+each {
 		return nil
 	}
-	a := s.add(s.untried[0])
-	s.untried, a.Status = s.untried[1:], Finalist
-	return a
+	n := int((s.left() - finalRounds*s.cost(arms)) / max(finalRounds*each, 1))
+	n = min(max(n, 1), len(s.untried))
+	for _, set := range s.untried[:n] {
+		if a := s.add(set); len(a.Samples) == 0 {
+			a.Status = Finalist
+			out = append(out, a)
+		}
+	}
+	s.untried = s.untried[n:]
+	return out
 }
 
 // rounds runs rounds of the final until there are as many as s.aim.
 func (s *search) rounds(ctx context.Context, arms []*Arm) error {
 	for {
-		n := s.sched.Rounds() - s.res.RaceRounds
+		n := s.stageRound()
 		if n >= s.aim {
 			return nil
 		}

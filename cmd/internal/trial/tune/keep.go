@@ -29,7 +29,7 @@ type Places struct {
 // line of the setting says all.
 func (r *Result) keep(a *Arm) []string {
 	if r.PID != 0 && a != r.Arms[0] {
-		return []string{"to keep it from its next start on: " + a.Setting.String() + " in the environment of the program"}
+		return []string{"to keep it after a restart: " + a.Setting.String() + " in the environment of the program"}
 	}
 	if a.Setting.Build != r.Arms[0].Setting.Build {
 		return r.keepBuild(a)

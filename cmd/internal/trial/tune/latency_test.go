@@ -145,7 +145,7 @@ func TestLimits(t *testing.T) {
 	}
 
 	_, err = searchLoad(t, loadedServer(), Options{Metric: &metric.Spec{Name: metric.P99}, Limits: Limits{P99: time.Millisecond}})
-	if err == nil || !strings.HasPrefix(err.Error(), "--max-p99 1ms: every setting that was measured exceeds it in some run: the least p99 is ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "--max-p99 1ms: every measured setting exceeds it in some run; the lowest p99 is ") {
 		t.Errorf("error %v", err)
 	}
 }

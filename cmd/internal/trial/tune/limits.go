@@ -121,17 +121,15 @@ func (r *Result) unlimited() error {
 	if len(given) > 1 {
 		them = "one of them"
 	}
-	text := fmt.Sprintf("%s: every setting that was measured exceeds %s in some run", strings.Join(given, " and "), them)
-	sep := ": "
+	text := fmt.Sprintf("%s: every measured setting exceeds %s in some run", strings.Join(given, " and "), them)
 	if r.limits.RSS > 0 {
 		if least, a := r.least(mostMemory); a != nil {
-			text, sep = text+sep, "; "
-			text += fmt.Sprintf("the least peak RSS is %s, with %s", unit.Bytes(least), a.Name)
+			text += fmt.Sprintf("; the lowest peak RSS is %s, with %s", unit.Bytes(least), a.Name)
 		}
 	}
 	if r.limits.P99 > 0 || r.limits.Errors != nil {
 		if least, a := r.least(mostP99); a != nil {
-			text += sep + fmt.Sprintf("the least p99 is %s, with %s", unit.Seconds(least), a.Name)
+			text += fmt.Sprintf("; the lowest p99 is %s, with %s", unit.Seconds(least), a.Name)
 		}
 		return errors.New(text + "; allow more, or lower the rate")
 	}

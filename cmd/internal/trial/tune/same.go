@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -150,21 +151,22 @@ func (s *search) sayInert(def gcSeen, most float64) {
 	s.note(s.res.Inert)
 }
 
-// unreached takes out settings under which the GC never ran, but one: the rest do
-// the same. The least limit stays, else the least GOGC: it says what is needed.
+// unreached takes out settings under which the GC never ran, but one of those that are alike.
 func (s *search) unreached() {
-	var never []*Arm
+	var never, kept []*Arm
 	for _, a := range s.res.Arms {
 		if g := seen(a); alive(a) && g.known && g.most <= startCycles {
 			never = append(never, a)
 		}
 	}
+	slices.SortStableFunc(never, s.prefer)
 	for _, a := range never {
-		for _, b := range never {
-			if a != b && alive(b) && alive(a) && sameBut(a, b) && s.better(b, a) && seen(a).like(seen(b)) {
-				a.Status, a.Reason = Same, "the same as "+b.Name+": no more than one GC cycle under either"
-			}
+		i := slices.IndexFunc(kept, func(b *Arm) bool { return sameBut(a, b) && seen(a).like(seen(b)) })
+		if i < 0 {
+			kept = append(kept, a)
+			continue
 		}
+		a.Status, a.Reason = Same, "the same as "+kept[i].Name+": no more than one GC cycle under either"
 	}
 	for _, a := range never {
 		if alive(a) && a.Setting.GOGC == trial.Off {
@@ -204,22 +206,26 @@ func (s *search) higher(a, b *Arm) bool {
 	return a.Setting.GOGC == trial.Off || s.space.level(a.Setting) > s.space.level(b.Setting)
 }
 
-// better says which of two settings under which the GC never runs is to be kept:
-// one that leaves the GC as it is by default, then the lower limit, then the lower level.
-func (s *search) better(b, a *Arm) bool {
+// prefer sorts settings under which the GC never runs by which is to be kept: one that leaves the
+// GC as it is by default, then the lowest GOGC, which is safe with a larger live heap too, then the
+// lowest GOMEMLIMIT; that comes first where memory is limited.
+func (s *search) prefer(a, b *Arm) int {
 	def := s.def().Setting
 	rank := func(x *Arm) (int, float64) {
-		switch {
-		case x.Setting.GOGC == def.GOGC && x.Setting.MemLimit == def.MemLimit:
+		switch set := x.Setting; {
+		case set.GOGC == def.GOGC && set.MemLimit == def.MemLimit:
 			return 0, 0
-		case x.Setting.GOGC == trial.Off:
-			return 1, float64(x.Setting.MemLimit)
+		case set.GOGC != trial.Off:
+			return 2, float64(s.space.level(set))
+		case s.res.bounded:
+			return 1, float64(set.MemLimit)
+		default:
+			return 3, float64(set.MemLimit)
 		}
-		return 2, float64(s.space.level(x.Setting))
 	}
-	rb, vb := rank(b)
 	ra, va := rank(a)
-	return rb < ra || rb == ra && vb < va
+	rb, vb := rank(b)
+	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(va, vb))
 }
 
 // modest enters, for a limit far above what the program takes, one that it only

@@ -265,9 +265,6 @@ func (s *search) begin(warm *trial.Sample) error {
 			}
 		}
 	}
-	if !s.space.thpOff && (!s.opts.Heap || s.space.noGo) {
-		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
-	}
 	s.space.collapse = s.opts.Collapse && !s.space.noGo && s.space.heap >= largeHeap
 	return nil
 }

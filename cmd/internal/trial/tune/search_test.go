@@ -205,7 +205,7 @@ func TestSearchMaxRSSTooSmall(t *testing.T) {
 	opts.Limits.RSS = 20 << 20
 	res, err := Search(t.Context(), s, opts)
 	if err == nil || !strings.Contains(err.Error(),
-		"--max-rss 20MiB: every setting that was measured exceeds it in some run: the least peak RSS is") {
+		"--max-rss 20MiB: every measured setting exceeds it in some run; the lowest peak RSS is") {
 		t.Fatalf("error %v", err)
 	}
 	if res == nil || len(res.Arms) < 2 || len(res.Answer.Recommended) != 0 {
