@@ -95,7 +95,7 @@ var rules = []struct {
 		return Advice{
 			What:  "Transparent huge pages are off for this process.",
 			Means: "It, or what started it, called prctl(PR_SET_THP_DISABLE); children inherit that. Neither madvise nor MADV_COLLAPSE works, so goheap, auto and folio collapse can do nothing.",
-			Do:    "Take it out of what starts the process: MemoryTHP=disable of a systemd unit, a launcher, a container's init.",
+			Do:    "Remove it from whatever starts the process: MemoryTHP=disable of a systemd unit, a launcher, a container's init.",
 			See:   "https://man7.org/linux/man-pages/man2/PR_SET_THP_DISABLE.2const.html",
 		}
 	}},
@@ -104,7 +104,7 @@ var rules = []struct {
 		used := max(f.WindowPages-most, 1)
 		return Advice{
 			What:  "khugepaged re-populates memory that programs have released.",
-			Means: fmt.Sprintf("It makes a huge page of %s where as few as %d of %d base pages are in use, so a heap that shrinks can come to take %s times what it holds. That happens in the background, over minutes.", f.whose(), used, f.WindowPages, unit.Rate(float64(f.WindowPages)/float64(used))),
+			Means: fmt.Sprintf("It makes huge pages of %s even if only %d of %d base pages are in use, so a heap that has shrunk can grow to %s times what it holds, in the background, over minutes.", f.whose(), used, f.WindowPages, unit.Rate(float64(f.WindowPages)/float64(used))),
 			Do:    "Make huge pages only of windows that are full:", Code: set("0", MaxPtesNoneFile),
 			See: "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround",
 		}
@@ -118,7 +118,7 @@ var rules = []struct {
 			do, value = "Have them made in the background:", "defer"
 		}
 		return Advice{
-			What: "Page faults wait for huge pages to be made (defrag is " + f.Defrag + ").",
+			What: "Page faults wait until huge pages have been made (defrag is " + f.Defrag + ").",
 			Means: "When no huge page is free, the fault of " + who +
 				" moves other memory around until one is: pauses of milliseconds, in the middle of an allocation.",
 			Do: do, Code: set(value, DefragFile),

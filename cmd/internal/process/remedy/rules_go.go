@@ -99,12 +99,12 @@ func liveHeap(f *Facts) (out []Remedy) {
 	return []Remedy{m}
 }
 
-// grows says how to find out whether the live heap grows without end.
+// grows says how to find out whether the live heap keeps growing.
 func (f *Facts) grows() string {
 	if f.PID == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Whether they grow without end: folio leaks %d.", f.PID)
+	return fmt.Sprintf(" Whether they keep growing: folio leaks %d.", f.PID)
 }
 
 // room is what a limit must leave above what no GC cycle can free, so that cycles do not
@@ -237,7 +237,7 @@ func fragmentation(f *Facts) []Remedy {
 		Title: "Keep long-lived objects apart",
 		Of:    []Share{{waterfall.Unused, unused}},
 		What:  fmt.Sprintf("%s are free between objects, in pages that other objects keep.", unit.Size(unused)),
-		Means: "The heap uses it for objects of the same size class only; a page comes back when the last object in it is dead.",
+		Means: "The heap uses it for objects of the same size class only; a page is released when its last object is dead.",
 		Do:    "Keep objects that live long apart from those that do not: allocate them together and early, or in an arena. Of a profile of allocations, see which call sites would gain from one:",
 		Code:  "folio suggest --profile allocs.pprof", See: "https://pkg.go.dev/github.com/foliomem/folio/arena",
 	}

@@ -79,7 +79,7 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 			return 0, NextStep{}, false
 		}
 		gain = estimate
-		f.What = "Tune the GC: what it costs is not known by samples"
+		f.What = "Tune the GC: its share was not measured"
 		f.Evidence = fmt.Sprintf("GC CPU by the runtime %s, in %s", unit.Seconds(*s.RuntimeCPU), s.cycles())
 	}
 	f.Fix = s.line("tune")

@@ -103,7 +103,7 @@ func TestGCSentences(t *testing.T) {
 			s.Profile, s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = nil, new(0.0), new(0.0), new(0.0), new(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"not sampled", func(s *RunFacts) { s.Profile = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
-			"GC CPU by the runtime: 2.500s, an estimate of 25.0% of CPU time. It counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
+			"GC CPU by the runtime: 2.500s, an estimate of 25.0% of CPU time. It includes GC workers waiting for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
 		{"not sampled, workers waited", func(s *RunFacts) { s.Profile, *s.RuntimeCPU = nil, 25 },
 			[]string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
 		{"nothing is known", func(s *RunFacts) { s.Profile, s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },

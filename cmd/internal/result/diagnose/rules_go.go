@@ -56,7 +56,7 @@ var goRules = []Rule{
 		ID: "go-setting-ignored", Title: "the Go runtime does not read a setting of the environment", Scope: OfGo, Severity: Warning,
 		Reads: []string{"/proc/PID/environ", fromRuntime}, Reference: docEnvironment, look: lookIgnored,
 	}, {
-		ID: "go-setting-overridden", Title: "the program does not keep a setting of its environment", Scope: OfGo, Severity: Note,
+		ID: "go-setting-overridden", Title: "the program overrides a setting of its environment", Scope: OfGo, Severity: Note,
 		Reads: []string{"/proc/PID/environ", fromRuntime}, Reference: docEnvironment, look: lookOverridden,
 	},
 }

@@ -37,7 +37,7 @@ var hostRules = []Rule{
 		ID: "thp-always", Title: "every program gets huge pages, asked for or not", Scope: Host, Severity: Note,
 		Reads: []string{thpEnabled}, Reference: docGuideTHP, look: lookAlways,
 	}, {
-		ID: "defrag-always", Title: "page faults of all programs wait for huge pages to be made", Scope: Host, Severity: Warning,
+		ID: "defrag-always", Title: "page faults of all programs wait until huge pages have been made", Scope: Host, Severity: Warning,
 		Reads: []string{thpDefrag}, Reference: docTHP, look: lookDefrag,
 	}, {
 		ID: "max-ptes-none", Title: "khugepaged re-populates memory that programs have released", Scope: Host, Severity: Note,
@@ -49,7 +49,7 @@ var hostRules = []Rule{
 		ID: "free-memory-in-pieces", Title: "free memory is in pieces smaller than a huge page", Scope: Host, Severity: Note,
 		Reads: []string{"/proc/buddyinfo"}, Reference: docTHP, look: lookPieces,
 	}, {
-		ID: "swappiness", Title: "memory is swapped out readily", Scope: Host, Severity: Note,
+		ID: "swappiness", Title: "memory is swapped out early", Scope: Host, Severity: Note,
 		Reads: []string{meminfo, swappiness}, Reference: docVM + "#swappiness", look: lookSwappiness,
 	}, {
 		ID: "base-page-size", Title: "base pages are larger than 4KiB", Scope: Host, Severity: Note,
@@ -244,7 +244,7 @@ func lookPieces(f *Facts) ([]Finding, error) {
 		What: fmt.Sprintf("Free memory is in pieces smaller than a huge page (%s).", unit.Size(window)),
 		Evidence: []Reading{{"/proc/buddyinfo", fmt.Sprintf("%s free, %s of it in blocks of order %d or more",
 			unit.Size(free), unit.Size(whole), order)}},
-		Means: "A huge page can be had only after other memory was moved: faults get base pages, or wait (see thp_defrag).",
+		Means: "A huge page is available only after other memory has been moved: faults get base pages, or wait (see thp_defrag).",
 		Fix: []Step{{Do: "Put free memory together once, which takes a while:", Code: "echo 1 | sudo tee /proc/sys/vm/compact_memory"},
 			{Do: "Or start the programs with large heaps early, before files fill the memory."}},
 	}}, nil
@@ -267,7 +267,7 @@ func lookSwappiness(f *Facts) ([]Finding, error) {
 		What: fmt.Sprintf("%s are swapped out, and vm.swappiness lets the kernel swap early.", unit.Size(*m.SwapTotal-*m.SwapFree)),
 		Evidence: []Reading{{swappiness, fmt.Sprint(n)},
 			{meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", unit.Size(*m.SwapTotal), unit.Size(*m.SwapFree))}},
-		Means: "A GC cycle reads the whole live heap: it reads back all that was swapped out. To drop pages of files instead would be cheaper.",
+		Means: "A GC cycle reads the whole live heap: it reads back all that was swapped out. Dropping pages of files instead would be cheaper.",
 		Fix:   []Step{{Do: "Swap only when there is nothing else to drop:", Code: "sudo sysctl vm.swappiness=1"}},
 	}}, nil
 }

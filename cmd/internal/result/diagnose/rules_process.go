@@ -32,7 +32,7 @@ var processRules = []Rule{
 		ID: "fork-copies", Title: "huge pages are shared with a forked copy", Scope: OfProcess, Severity: Warning,
 		Reads: []string{"/proc/PID/smaps_rollup", "/proc/*/stat"}, Reference: "https://git.kernel.org/torvalds/c/3917c80280c9", look: lookFork,
 	}, {
-		ID: "freed-but-resident", Title: "memory was freed lazily and still counts", Scope: OfProcess, Severity: Note,
+		ID: "freed-but-resident", Title: "lazily freed memory still counts", Scope: OfProcess, Severity: Note,
 		Reads: []string{"/proc/PID/smaps_rollup"}, Reference: "https://pkg.go.dev/runtime#hdr-Environment_Variables", look: lookLazy,
 	}, {
 		ID: "too-many-mappings", Title: "the process is near the most mappings it may have", Scope: OfProcess, Severity: Warning,
@@ -41,7 +41,7 @@ var processRules = []Rule{
 		ID: "container-charge", Title: "much of what the container is charged for is in the RSS of no process", Scope: OfProcess, Severity: Warning,
 		Reads: []string{"memory.current", "memory.stat of the cgroups", "/proc/PID/maps", "/proc/PID/mountinfo"}, Reference: docGroup, look: lookCharge,
 	}, {
-		ID: "malloc-arenas", Title: "malloc of glibc has many arenas", Scope: OfProcess, Severity: Note,
+		ID: "malloc-arenas", Title: "glibc malloc has many arenas", Scope: OfProcess, Severity: Note,
 		Reads: []string{"/proc/PID/smaps", "/proc/PID/environ"}, Reference: "https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html",
 		look: wastes("malloc-arenas"),
 	},

@@ -13,7 +13,7 @@ var watchRules = []Rule{
 		ID: "compaction-stalls", Title: "programs wait while huge pages are made", Scope: Host, Severity: Warning,
 		Reads: []string{vmstat}, Reference: docTHP, look: lookStalls,
 	}, {
-		ID: "huge-pages-refused", Title: "huge pages are asked for and cannot be had", Scope: Host, Severity: Warning,
+		ID: "huge-pages-refused", Title: "requested huge pages are not available", Scope: Host, Severity: Warning,
 		Reads: []string{vmstat}, Reference: docTHP, look: lookRefused,
 	}, {
 		ID: "huge-pages-split", Title: "huge pages are split by programs that return parts of them", Scope: Host, Severity: Warning,
@@ -62,7 +62,7 @@ func lookRefused(f *Facts) ([]Finding, error) {
 		return nil, err
 	}
 	return []Finding{{
-		What:     fmt.Sprintf("%s of the huge pages that programs ask for cannot be had.", unit.Percent(refused/(refused+given))),
+		What:     fmt.Sprintf("%s of requested huge pages were not available.", unit.Percent(refused/(refused+given))),
 		Evidence: []Reading{f.watched("thp_fault_fallback", refused), f.watched("thp_fault_alloc", given)},
 		Means:    "No huge page is free, or the container's limit forbids one: the program gets base pages, and keeps them until khugepaged collapses them.",
 		Fix: []Step{{Do: "Put free memory together:", Code: "echo 1 | sudo tee /proc/sys/vm/compact_memory"},
@@ -79,7 +79,7 @@ func lookSplit(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What:     fmt.Sprintf("Huge pages are split, %s a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("thp_split_pmd", rate)},
-		Means:    "A program, not necessarily this one, returns parts of huge pages (MADV_DONTNEED, as Go's scavenger and malloc do), changes their protection, or forks. What is left of each is on base pages, until khugepaged makes it huge again.",
+		Means:    "A program, not necessarily this one, returns parts of huge pages (MADV_DONTNEED, as Go's scavenger and malloc do), changes their protection, or forks. The rest of each is on base pages until khugepaged makes it huge again.",
 		Fix: []Step{{Do: "Keep the heap from shrinking and growing again: a higher GOGC, or a memory limit with GOGC=off.",
 			Code: "folio tune -- ./program"},
 			{Do: "In your own code, release whole windows, as page.Mapping.Release does."}},

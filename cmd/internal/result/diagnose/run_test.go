@@ -137,7 +137,7 @@ func TestFindings(t *testing.T) {
 	s.Go, s.Sys, s.Faults = true, 1.53, 60_000
 	got := s.Advise()
 	want := []NextStep{
-		{"gc", *s.RuntimeCPU / s.CPU, "Tune the GC: what it costs is not known by samples",
+		{"gc", *s.RuntimeCPU / s.CPU, "Tune the GC: its share was not measured",
 			"GC CPU by the runtime 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'", "https://go.dev/doc/gc-guide"},
 		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",

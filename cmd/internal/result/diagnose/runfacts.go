@@ -238,7 +238,7 @@ func (s *RunFacts) gc() []string {
 }
 
 // runtimeCounts says what the runtime's own figure is.
-const runtimeCounts = " counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers"
+const runtimeCounts = " includes GC workers waiting for a CPU, and leaves out sweeping and write barriers"
 
 // counted says how many GC cycles one process had, where the trace shows fewer and may have
 // missed some; else "". Under load the trace is of less than its life.
