@@ -46,7 +46,7 @@ func render(t *testing.T, components ...string) *objects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [\"" + relative + "/base\"]\n"
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: folio\nresources: [\"" + relative + "/base\"]\n"
 	if len(components) > 0 {
 		text += "components:\n"
 	}
@@ -171,6 +171,10 @@ func TestComponents(t *testing.T) {
 	}
 	if len(o.maps) != 1 || o.maps[0].Data["policy.yaml"] == "" {
 		t.Errorf("%+v", o.maps)
+	}
+	volumes := o.daemon.Spec.Template.Spec.Volumes
+	if i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == "policy" }); volumes[i].ConfigMap.Name != o.maps[0].Name || o.maps[0].Namespace != o.daemon.Namespace {
+		t.Errorf("the pods mount %s of %s, want %s of %s", volumes[i].ConfigMap.Name, o.daemon.Namespace, o.maps[0].Name, o.maps[0].Namespace)
 	}
 	flags := regexp.MustCompile(`^(--[a-z-]+)=.+$`)
 	for _, c := range o.daemon.Spec.Template.Spec.Containers {

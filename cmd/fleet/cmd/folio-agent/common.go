@@ -22,9 +22,9 @@ type common struct {
 }
 
 func (c *common) add(fs *pflag.FlagSet) {
-	fs.StringVar(&c.node, "node", "", "`name` of the node (default: $NODE_NAME, else the host name)")
+	fs.StringVar(&c.node, "node", "", "`name` of the node (default $NODE_NAME, else the host name)")
 	fs.StringVar(&c.kubernetes, "kubernetes", "auto", "use the Kubernetes API for the names of pods: `mode` auto, on or off; auto is on in a pod")
-	fs.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: the service account of the pod)")
+	fs.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default the service account of the pod)")
 	fs.StringVar(&c.logFormat, "log-format", "text", "log `format`: text or json")
 	fs.StringVar(&c.logLevel, "log-level", "info", "log `level`: debug, info, warn or error")
 }

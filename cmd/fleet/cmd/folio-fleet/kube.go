@@ -12,8 +12,8 @@ import (
 type kubeFlags struct{ kubeconfig, context string }
 
 func (f *kubeFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: that of kubectl)")
-	fs.StringVar(&f.context, "context", "", "`name` of a context of the kubeconfig (default: the current one)")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default that of kubectl)")
+	fs.StringVar(&f.context, "context", "", "`name` of a context of the kubeconfig (default the current one)")
 }
 
 func (f *kubeFlags) config() (*rest.Config, error) {

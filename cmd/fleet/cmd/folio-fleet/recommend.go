@@ -58,7 +58,7 @@ func newRecommend(stdout io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.Var(&window{&f.window}, "window", "`duration` to look back, such as 7d")
-	fs.StringVar(&f.maxMemory, "max-memory", "", "raise the memory limit up to this `size`, or set one (default: the present limit)")
+	fs.StringVar(&f.maxMemory, "max-memory", "", "raise the memory limit up to this `size`, or set one (default the present limit)")
 	fs.StringArrayVar(&f.former, "formerly", nil, "earlier `name` of the workload (repeatable)")
 	fs.StringVar(&f.patch, "patch", "", "print a patch instead: `format` kustomize or helm")
 	fs.StringVar(&f.values, "values-path", "", "with --patch helm: `keys` above env and resources in the values of the chart, such as api.server")
