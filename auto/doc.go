@@ -8,6 +8,9 @@
 //   - Huge pages (package [goheap]): with a memory limit, of the container or GOMEMLIMIT, and
 //     the THP policy madvise, for heaps above 64 MiB; otherwise, from Linux 6.1 on, for the
 //     dense parts of heaps of 256 MiB or more.
+//   - The memory limit of the runtime (GOMEMLIMIT) is set at once, whatever the GC costs: 2.5%
+//     below that of the container, less memory outside the runtime; without one, to a quarter of
+//     the machine's free memory. It rises when the live heap nears it.
 //   - GOGC (package [gctune]): unchanged if the GC takes less than 2% of the program's CPU
 //     time, or less than 0.5% if memory is limited and the program uses less than 60% of its
 //     CPUs, as servers do. Else the heap grows until the GC takes half of that: with a limit,
@@ -42,7 +45,8 @@
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: the heap grows while that saves
 //	                         CPU time worth more. 0: no bound (the default within a limit)
-//	secondp=WHEN   off       when GOMAXPROCS is 2 on a single, partly idle CPU.
+//	secondp=WHEN   off       when GOMAXPROCS is 2 in a program that may run on one CPU
+//	                         only (a CPU quota does not count), and leaves it partly idle.
 //	                         sweep: while the heap is swept after a GC cycle; gc: also
 //	                         while the GC marks, which lengthens the tail latency of some
 //	                         servers; off: never
@@ -50,8 +54,8 @@
 //	arenadebug=on|off  off   read by package arena
 //
 // Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. Unknown or invalid settings are
-// reported once on standard error, and ignored. If FOLIO is set, so is what cannot be started,
-// such as huge pages on a system without them; if it is not, nothing is printed.
+// reported once on standard error, and ignored. What cannot be started, such as huge pages on a
+// system without them, is reported there too, but only if FOLIO is set.
 //
 // It needs Go 1.26. The heap is put on huge pages on Linux only: dense parts from Linux 6.1
 // on. GOGC is tuned on every system.

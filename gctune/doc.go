@@ -8,8 +8,8 @@
 //	}
 //	defer tuner.Stop() // does nothing if Start failed
 //
-// If GC takes less than 2% of the program's CPU time, nothing changes. Otherwise the heap
-// grows until the first of these:
+// The memory limit is set at the start (see below). GOGC stays as it is if GC takes less than 2%
+// of the program's CPU time. Otherwise the heap grows until the first of these:
 //
 //   - GC takes 1% of CPU time;
 //   - the budget is used;
@@ -26,8 +26,8 @@
 //
 // The budget is the container's memory limit less a reserve, or a share of the
 // machine's memory ([Options]). GOGC keeps the heap within it. The runtime's memory
-// limit is a safety net 2.5% below the container's, less resident memory outside the
-// runtime. If the live heap leaves the GC too little room below it, the limit is raised
+// limit is a safety net 2.5% below the container's (without one: the budget), less resident
+// memory outside the runtime. If the live heap leaves the GC too little room below it, the limit is raised
 // as far as the container allows, so that the GC does not run all the time.
 // [Options.OnUnmet] is called when the live heap, with its least growth, does not fit
 // into the budget.
@@ -53,8 +53,8 @@
 // it also wakes once a second, every 30 seconds in an idle program, and up to 20
 // times a second if little of the budget is free, to keep up with memory outside the
 // heap that grows by up to 0.5 GiB a second. An idle program whose GOGC
-// is not raised is not woken. With [Options.SecondP] GOMAXPROCS is 2 at times on a
-// single CPU; each change stops the world, and the tuner wakes every 10 ms
+// is not raised is not woken. With [Options.SecondP] GOMAXPROCS is 2 at times if the
+// program may run on one CPU only; each change stops the world, and the tuner wakes every 10 ms
 // meanwhile. Setting GOGC takes the heap lock; it does not stop the
 // world (since Go 1.19). RSS goes up, within the budget.
 //

@@ -63,8 +63,8 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms; 10 s at most.
 	MinCycle time.Duration
 
-	// SecondP says when to set GOMAXPROCS to 2 in a program that is limited to one CPU, leaves
-	// it idle for part of the time, and has a heap goal of 64 MiB or more. It has no effect if
+	// SecondP says when to set GOMAXPROCS to 2 in a program that may run on one CPU only (by
+	// affinity; a CPU quota does not count), leaves it idle for part of the time, and has a heap goal of 64 MiB or more. It has no effect if
 	// GOMAXPROCS is set in the environment, or by the program to anything but 1. With
 	// SecondPSweep it is 2 while the heap is swept, so that requests do not wait for that; with
 	// SecondPGC also while the GC marks, if the live heap is 32 MiB or more. Measure the latter:
@@ -75,8 +75,10 @@ type Options struct {
 
 	// Throughput returns how much work the program has done so far, in any
 	// unit: requests, rows, bytes. Audits then compare work per CPU-second,
-	// without it CPU time per allocated byte. It is called after GC cycles, at
-	// most 50 times a second.
+	// without it CPU time per allocated byte. It is called once in Start, by its
+	// caller, and then by a goroutine of the tuner, after GC cycles and at other times, about
+	// 50 times a second at most. It must be quick, and safe for use beside the program's
+	// goroutines (atomic).
 	Throughput func() uint64
 
 	// OnUnmet is called, in a goroutine of its own, when the live heap does not

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// SecondP says when a program on a single CPU has a second P: GOMAXPROCS 2.
+// SecondP says when a program that may run on one CPU only has a second P: GOMAXPROCS 2.
 //
 // With one P, requests wait for the GC. After a cycle the background sweeper yields into the
 // global run queue after every ten spans, and the scheduler takes it from there before it looks
