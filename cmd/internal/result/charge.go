@@ -43,8 +43,8 @@ type Charge struct {
 type ChargePart struct {
 	Kind  string `json:"kind" redact:"keep"`
 	Bytes uint64 `json:"bytes"`
-	// Back says whether it comes back by itself under pressure: yes, no, part, or swap.
-	Back string `json:"comes_back" redact:"keep"`
+	// Back says whether it comes back by itself under pressure: yes, no, partly, or swap.
+	Back string `json:"reclaimable" redact:"keep"`
 	How  string `json:"how" redact:"keep"` // read, computed, or remainder
 	// Change is since the first reading of --watch.
 	Change *int64 `json:"change_bytes,omitempty"`

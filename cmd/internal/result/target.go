@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 )
@@ -92,8 +93,10 @@ var anything = regexp.MustCompile("")
 // Label names the metric as tables do.
 func (t *Target) Label() string {
 	switch {
-	case t == nil:
-		return metric.Wall
+	case t == nil || t.Name == metric.Wall:
+		return figure.ByKey("wall_seconds").Label
+	case t.Name == metric.CPU:
+		return figure.ByKey("cpu_seconds").Label
 	case t.Name != metric.Bench:
 		return t.Name
 	case len(t.Benchmarks) > 1:

@@ -74,10 +74,10 @@ func (f Figure) Format(v float64) string { return f.Kind.Format(v) }
 
 // All are the figures in the order of the samples in JSON.
 var All = []Figure{
-	{Key: "wall_seconds", Unit: "sec/op", Kind: Seconds, Label: "wall time", Short: "wall", Main: true},
-	{Key: "user_seconds", Unit: "user-sec/op", Kind: Seconds, Label: "user time", Short: "user CPU"},
-	{Key: "sys_seconds", Unit: "sys-sec/op", Kind: Seconds, Label: "system time", Short: "system CPU"},
-	{Key: "cpu_seconds", Unit: "cpu-sec/op", Kind: Seconds, Label: "CPU time", Short: "CPU", Main: true},
+	{Key: "wall_seconds", Unit: "sec/op", Kind: Seconds, Label: "wall time", Short: "wall time", Main: true},
+	{Key: "user_seconds", Unit: "user-sec/op", Kind: Seconds, Label: "user time", Short: "user time"},
+	{Key: "sys_seconds", Unit: "sys-sec/op", Kind: Seconds, Label: "system time", Short: "system time"},
+	{Key: "cpu_seconds", Unit: "cpu-sec/op", Kind: Seconds, Label: "CPU time", Short: "CPU time", Main: true},
 	{Key: "peak_rss_bytes", Unit: "peak-RSS-bytes", Kind: Bytes, Label: "peak RSS, largest process", Short: "peak RSS"},
 	{Key: "peak_tree_rss_bytes", Unit: "peak-tree-RSS-bytes", Kind: Bytes, Label: "peak RSS, all processes", Short: "peak RSS", Main: true},
 	{Key: "minor_faults", Unit: "minor-faults/op", Kind: Count, Label: "page faults", Short: "page faults", Main: true},

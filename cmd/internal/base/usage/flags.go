@@ -25,8 +25,12 @@ func strict(cmd *cobra.Command) {
 		}
 		_, above := f.Annotations[positive]
 		f.Value = &onceValue{Value: f.Value, positive: above}
-		if f.DefValue == "0s" {
+		switch {
+		case f.DefValue == "0s":
 			f.DefValue = "" // what is zero is not shown; durations were known by their type
+		case f.DefValue != "" && f.Value.Type() == "string": // which pflag shows in quotes
+			f.Usage += " (default " + f.DefValue + ")"
+			f.DefValue = ""
 		}
 	})
 	for _, c := range cmd.Commands() {

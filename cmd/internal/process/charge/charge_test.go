@@ -173,8 +173,8 @@ func TestVersion2(t *testing.T) {
 	c := f.read("app")
 	f.want(c, map[Kind]string{
 		"go_live": "100 no", "go_since": "50 no", "malloc": "40 no", Undivided: "80 no", Elsewhere: "30 no",
-		Unsplit: "180 yes", SharedUnmapped: "100 no", CacheInactive: "180 yes", CacheActive: "90 yes", CacheLocked: "30 part",
-		Reclaimable: "20 yes", Unreclaimable: "16 no", KernelStacks: "2 no", PageTables: "3 no", PerCPU: "4 no", Vmalloc: "5 no", Sockets: "6 no", KernelOther: "10 part",
+		Unsplit: "180 yes", SharedUnmapped: "100 no", CacheInactive: "180 yes", CacheActive: "90 yes", CacheLocked: "30 partly",
+		Reclaimable: "20 yes", Unreclaimable: "16 no", KernelStacks: "2 no", PageTables: "3 no", PerCPU: "4 no", Vmalloc: "5 no", Sockets: "6 no", KernelOther: "10 partly",
 		"unexplained": "54",
 	})
 	if c.Limit == nil || *c.Limit != 2<<30 || c.Dir != "/sys/fs/cgroup/pod/app" || !c.Unified || *c.Dirty != 7*mb || *c.Mapped != 120*mb || c.Swap != nil {
@@ -195,10 +195,10 @@ func TestUnsplit(t *testing.T) {
 	f := newFake(t, t.TempDir())
 	f.group("app", "10\n", 2458*mb, stat("anon", 200, "file", 10, "kernel", 8, "inactive_anon", 2440, "active_anon", 0, "inactive_file", 10, "active_file", 0, "unevictable", 0, "shmem", 0))
 	f.process(10, "VmRSS: 204800 kB\nRssAnon: 204800 kB\nRssFile: 0 kB\nRssShmem: 0 kB\n", map[waterfall.Kind]int64{waterfall.Live: 150, waterfall.Free: 50})
-	f.want(f.read("app"), map[Kind]string{"go_live": "150 no", "go_free": "50 no", Unsplit: "2240 yes", CacheInactive: "10 yes", KernelOther: "8 part"})
+	f.want(f.read("app"), map[Kind]string{"go_live": "150 no", "go_free": "50 no", Unsplit: "2240 yes", CacheInactive: "10 yes", KernelOther: "8 partly"})
 	// Since Linux 6.12 the kernel says how many huge pages are mapped in part: the rest is pinned.
 	f.file("sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/nr_anon_partially_mapped", "1000\n")
-	f.want(f.read("app"), map[Kind]string{"go_live": "150 no", "go_free": "50 no", Unsplit: "2000 yes", Unmapped: "240 part", CacheInactive: "10 yes", KernelOther: "8 part"})
+	f.want(f.read("app"), map[Kind]string{"go_live": "150 no", "go_free": "50 no", Unsplit: "2000 yes", Unmapped: "240 partly", CacheInactive: "10 yes", KernelOther: "8 partly"})
 }
 
 // What is charged here cannot be told from what is charged elsewhere: the parts of processes are
@@ -297,7 +297,7 @@ func TestVersion1(t *testing.T) {
 	f.file("proc/10/cgroup", "4:memory:/app\n")
 	for _, name := range []string{"app", "/app", "10"} {
 		c := f.read(name)
-		f.want(c, map[Kind]string{"go_heap": "60 no", Unsplit: "8 yes", CacheInactive: "20 yes", KernelStacks: "1 no", PageTables: "2 no", KernelOther: "7 part", "unexplained": "2"})
+		f.want(c, map[Kind]string{"go_heap": "60 no", Unsplit: "8 yes", CacheInactive: "20 yes", KernelStacks: "1 no", PageTables: "2 no", KernelOther: "7 partly", "unexplained": "2"})
 		if c.Unified || c.TCP == nil || *c.TCP != mb || *c.Limit != 200*mb || c.Dir != "/sys/fs/cgroup/memory/app" {
 			t.Errorf("%+v", c)
 		}

@@ -40,10 +40,10 @@ const (
 type Back string
 
 const (
-	Yes    Back = "yes"  // the kernel takes it back
-	No     Back = "no"   // until somebody releases it
-	Partly Back = "part" // some of it; how much is not known
-	Swap   Back = "swap" // the kernel moves it to swap
+	Yes    Back = "yes"    // the kernel takes it back
+	No     Back = "no"     // until somebody releases it
+	Partly Back = "partly" // some of it; how much is not known
+	Swap   Back = "swap"   // the kernel moves it to swap
 )
 
 var kinds = []struct {

@@ -125,7 +125,7 @@ func found(name string, m model) int {
 	return n
 }
 
-// TestSteady is about what does not grow without end.
+// TestSteady is about what does not keep growing.
 func TestSteady(t *testing.T) {
 	for name, m := range steady {
 		if n := found(name, m); n > 2 {

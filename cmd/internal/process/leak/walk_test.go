@@ -63,7 +63,7 @@ func walks(m model, cycles func(*rand.Rand) []float64) (grows, stays int) {
 	return grows, stays
 }
 
-// TestWalkSteady is about what does not grow without end.
+// TestWalkSteady is about what does not keep growing.
 func TestWalkSteady(t *testing.T) {
 	for name, m := range steady {
 		for when, cycles := range spacings {

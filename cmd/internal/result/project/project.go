@@ -23,6 +23,9 @@ import (
 	"github.com/foliomem/folio/internal/base/input"
 )
 
+// ErrDefault is the error of a result that recommends the default.
+var ErrDefault = errors.New("it recommends the default: nothing to write; --remove takes out what folio init put in")
+
 // maxFile bounds a file that is edited, in bytes.
 const maxFile = 4 << 20
 
@@ -103,7 +106,7 @@ func recommended(f *result.File) (s trial.Setting, notes []string, err error) {
 	case s.THP != trial.THPHeap && s.THP != trial.THPSystem:
 		return s, nil, fmt.Errorf("it recommends thp=%s, which only folio run has", s.THP)
 	case s.Parts() == 0:
-		return s, nil, errors.New("it recommends the default: there is nothing to make permanent")
+		return s, nil, ErrDefault
 	}
 	if f.Answer.State == result.AnswerInconclusive {
 		notes = append(notes, "the search was inconclusive: a longer one may recommend something else")

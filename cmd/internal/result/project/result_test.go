@@ -34,7 +34,7 @@ func TestFromResult(t *testing.T) {
 		"misread":         {recommend(func(s *result.Setting) { s.GOGC = new("400%") }), "--from tune.json: GOGC=400%: ", ""},
 		"collapse":        {recommend(func(s *result.Setting) { s.THP = "collapse" }), "--from tune.json: it recommends thp=collapse, which only folio run has", ""},
 		"a build":         {recommend(func(s *result.Setting) { s.Build = &variant.Build{PGO: "x.pprof"} }), "--from tune.json: it recommends another build of the program: ", ""},
-		"the default":     {func(f *result.File) { f.Recommendations[0].Arm = f.Arms[0].Name }, "--from tune.json: it recommends the default: there is nothing", ""},
+		"the default":     {func(f *result.File) { f.Recommendations[0].Arm = f.Arms[0].Name }, "--from tune.json: it recommends the default: nothing to write; --remove", ""},
 		"no answer":       {func(f *result.File) { f.Answer.State = tune.TooLittle }, "--from tune.json: it recommends nothing: too little was measured", ""},
 		"of another kind": {func(f *result.File) { f.Kind = result.KindRun }, "--from tune.json: ", ""},
 	} {

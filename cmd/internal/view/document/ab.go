@@ -35,7 +35,8 @@ func abSection(f *result.AB) *Section {
 	}
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
-		s.Answers = append(s.Answers, Answer{Goal: upper(report.ABVerdict(f, g)), Text: report.ABGate(f, g) + ".",
+		bound, verdict, why := report.ABGate(f, g)
+		s.Answers = append(s.Answers, Answer{Goal: upper(verdict), Text: bound + ": " + why + ".",
 			Bad: g.Verdict == result.VerdictBeyond, Good: g.Verdict == result.VerdictWithin})
 	}
 	for i := range f.Result.Comparisons {
@@ -46,7 +47,7 @@ func abSection(f *result.AB) *Section {
 			if x := &c.Figures[j]; x.Primary {
 				a := abAnswer(x, versus)
 				if found != "" {
-					a.Text += " " + found + "."
+					a.Text = strings.TrimSuffix(a.Text, ".") + "; " + found + "."
 					found = ""
 				}
 				s.Answers = append(s.Answers, a)
@@ -101,7 +102,7 @@ func abDetail(f *result.AB) (out []*Block) {
 
 // abAnswer says what a figure that decides differs in.
 func abAnswer(x *result.ABFigure, versus string) Answer {
-	a := Answer{Goal: versus, Text: upper(report.ABSentence(x)) + "."}
+	a := Answer{Goal: versus, Text: report.ABSentence(x) + "."}
 	better, different := x.Better()
 	if different {
 		a.Figure, _ = report.ABDifference(x)

@@ -15,7 +15,7 @@ func TestABUnjudgedGate(t *testing.T) {
 	f := resulttest.AB()
 	f.Result.Gates = []result.ABGate{{Bound: "oom_kills>+1", Key: "oom_kills", Arm: 1, Absolute: true, Verdict: result.VerdictUnknown}}
 	a := abSection(f).Answers[0]
-	if a.Goal != "Cannot be judged" || a.Text != "--fail-if 'oom_kills>+1': cannot be judged: not measured." || a.Bad || a.Good {
+	if a.Goal != "Cannot be judged" || a.Text != "--fail-if 'oom_kills>+1': not measured." || a.Bad || a.Good {
 		t.Errorf("%+v", a)
 	}
 }
@@ -50,7 +50,7 @@ func TestABPicture(t *testing.T) {
 	few := result.ABFigure{Key: "cpu_seconds", Unit: result.UnitSeconds, N: 1, Base: 1, Value: 1.06, Difference: 0.06, Ratio: new(1.06)}
 	share := result.ABFigure{Key: "gc_cpu_fraction", Unit: result.UnitFraction, N: 9, Base: 0.4, Value: 0.1, Difference: -0.3,
 		DifferenceLo: new(-0.4), DifferenceHi: new(-0.2), Different: true}
-	if b := one(known, few, share); len(b.Charts) != 1 || len(b.Charts[0].Y.Categories) != 1 || b.Charts[0].Y.Categories[0] != "wall (decides)" {
+	if b := one(known, few, share); len(b.Charts) != 1 || len(b.Charts[0].Y.Categories) != 1 || b.Charts[0].Y.Categories[0] != "wall time (decides)" {
 		t.Errorf("%+v", b.Charts)
 	} else if cells := b.Tables[0].Rows[2].Cells; cells[3].Text != "-30.0 points" || cells[4].Text != "-40.0 to -20.0 points" {
 		t.Errorf("%+v", cells)

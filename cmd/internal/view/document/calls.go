@@ -30,9 +30,9 @@ func callsBlock(runs []called) *Block {
 		}
 		c.Trees = append(c.Trees, newCallTree(r.name, r.profile.CPU(), c.Classes, r.tree))
 	}
-	c.Caption = "Callers above what they call, as wide as their CPU time, in the color of the class that is most of each. Click a call to see what it calls, who calls it, and its share."
+	c.Caption = "Callers are above their callees. Width: CPU time; color: the class with most of it. Click a call to see its callers, callees and share."
 	if len(c.Trees) > 1 {
-		c.Caption += " Comparisons are as wide as both together: green has become less, orange more. By samples: small differences may be chance."
+		c.Caption += " In a comparison, width is the sum of both; green: less, orange: more. Small differences may be chance."
 	}
 	first := runs[0].tree
 	if p, all := first.Pruned, runs[0].profile.CPU(); p > 0 && all > 0 {
@@ -44,7 +44,7 @@ func callsBlock(runs []called) *Block {
 	}
 	if tb := sitesTable(runs[0].profile); tb != nil {
 		if len(runs) > 1 {
-			tb.Caption += " (" + runs[0].name + ")"
+			tb.Caption = "of " + runs[0].name
 		}
 		b.Tables = append(b.Tables, tb)
 	} else {
@@ -60,7 +60,7 @@ func allocated(t *result.CallTree) *Chart {
 	}
 	classes := []CallClass{{Class: result.ClassFreed, Title: "freed", Color: 1}, {Class: result.ClassInUse, Title: "in use at the end", Color: 2}}
 	return &Chart{Kind: Paths, Title: "Who calls what allocates", Partly: true,
-		Caption:   "Callers above what they call, as wide as the bytes that were allocated there, in the color of the larger class in each. Click a call to see what it calls, who calls it, and its share.",
+		Caption:   "Callers are above their callees. Width: bytes allocated there; color: the larger class. Click a call to see its callers, callees and share.",
 		CallTrees: &CallTrees{What: "allocated", Unit: Bytes, Trees: []CallTree{newCallTree("allocations", t.Total(), classes, t)}, Classes: classes}}
 }
 

@@ -25,8 +25,8 @@ func chargeSection(f *result.Charge) *Section {
 func chargeBlock(f *result.Charge) *Block {
 	c := &Chart{Kind: Bars, Title: "Charge by part", X: Axis{Label: "memory", Format: Bytes}, Caption: formatf("The parts add up to the charge, %s.", unit.Size(f.Charged))}
 	in := Series{Name: "charged", Color: 1}
-	tb := &Table{Caption: "Charge by part" + HeadingsSort, Sort: true, Head: cols("part", "charged", "share", "change", "comes back", "how")}
-	tb.Head[4], tb.Head[5] = Column{Label: "comes back"}, Column{Label: "how", Minor: true}
+	tb := &Table{Caption: "Charge by part" + HeadingsSort, Sort: true, Head: cols("part", "charged", "share", "change", "reclaimable", "how")}
+	tb.Head[4], tb.Head[5] = Column{Label: "reclaimable"}, Column{Label: "how", Minor: true}
 	drop(tb.Head, "share", "change")
 	row := func(title string, bytes uint64, change, back, how Cell) *Row {
 		tb.Rows = append(tb.Rows, Row{Minor: bytes < f.Charged/200 && change.Text == "", Cells: []Cell{plain(title), size(bytes), part(float64(bytes), f.Charged), change, back, how}})

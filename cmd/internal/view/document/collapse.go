@@ -77,7 +77,7 @@ func states(f *result.Collapse) *Table {
 	if f.DryRun {
 		t.Head = cols("figure", "now")
 	}
-	for i, name := range []string{"resident, process", "huge", "coverage", "faults/s"} {
+	for i, name := range []string{"RSS", "on huge pages", "share on huge pages", "faults/s"} {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(name), before[i], after[i]}[:len(t.Head)]})
 	}
 	return t

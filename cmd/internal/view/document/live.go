@@ -18,7 +18,7 @@ func (t *tuned) live() []*Block {
 		out = append(out, t.perSecond())
 	}
 	if tb := notTriedTable(l); tb != nil {
-		out = append(out, &Block{Key: true, Title: "Not tried, or left", Tables: []*Table{tb},
+		out = append(out, &Block{Key: true, Title: "Not tried, or dropped", Tables: []*Table{tb},
 			Words: []string{formatf("Guardrails: RSS at most %s; %s", memoryRail(l), restored(l))}})
 	}
 	return append(out, t.blocks())
@@ -46,7 +46,7 @@ func notTriedTable(l *result.Live) *Table {
 	}
 	for _, b := range l.Blocks {
 		if b.Left != "" {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(b.Setting), plain(formatf("left after %s: %s", unit.Seconds(b.End-b.Start), b.Left))}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(b.Setting), plain(formatf("dropped after %s: %s", unit.Seconds(b.End-b.Start), b.Left))}})
 		}
 	}
 	if len(tb.Rows) == 0 {
@@ -92,7 +92,7 @@ func (t *tuned) perSecond() *Block {
 		{"failed", func(b *result.LiveBlock) (float64, bool) { return per(b.Errors, b.Requests) }, unit.Percent},
 		{"p50", func(b *result.LiveBlock) (float64, bool) { return at(b.P50) }, unit.Seconds},
 		{"p99", func(b *result.LiveBlock) (float64, bool) { return at(b.P99) }, unit.Seconds},
-		{"most RSS", func(b *result.LiveBlock) (float64, bool) { return at(number(b.PeakRSS)) }, unit.Bytes},
+		{"peak RSS", func(b *result.LiveBlock) (float64, bool) { return at(number(b.PeakRSS)) }, unit.Bytes},
 	}
 	tb := &Table{Caption: "Medians of blocks, as measured: the load may have changed in between", Head: cols("setting", "blocks")}
 	for _, f := range figures {
@@ -125,7 +125,7 @@ func (t *tuned) perSecond() *Block {
 	}
 	tb.dropEmpty()
 	return &Block{Title: "What each setting did", Tables: []*Table{tb},
-		Words: []string{"GC, CPUs: as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers."}}
+		Words: []string{"GC, CPUs: by the runtime's clock, which includes GC workers waiting for a CPU, and leaves out sweeping and write barriers."}}
 }
 
 func cpus(v float64) string { return formatf("%.2f", v) }
@@ -171,10 +171,10 @@ func (t *tuned) blocks() *Block {
 		return b
 	}
 	c := &Chart{Kind: Time, Title: "Blocks, load, heap and RSS over time", Partly: true,
-		Caption: "Drag to look closer. A block is drawn from when it counts, after the first GC cycles under its setting.",
+		Caption: "Drag to zoom. A block is drawn from when it counts, after the first GC cycles under its setting.",
 		X:       Axis{Label: "seconds since the start", Format: Seconds}, End: line.Seconds[len(line.Seconds)-1]}
 	values := Lane{Label: t.of.label() + " of each block", Format: Seconds}
-	tb := &Table{Caption: "Every block, in order", Head: cols("setting", "from", "for", t.of.label(), "most RSS")}
+	tb := &Table{Caption: "Every block, in order", Head: cols("setting", "from", "for", t.of.label(), "peak RSS")}
 	for i, name := range t.order() {
 		s := LaneSeries{Name: name, Kind: "line", Color: []int{7, 2, 1, 3, 4, 5, 6}[i%7], Area: true, Step: true, X: []float64{0}, Y: []float64{0}}
 		for j := range l.Blocks {

@@ -138,7 +138,7 @@ func tailChart(l result.LoadLatency, n result.LoadCounts) *Chart {
 	c := &Chart{Kind: XY, Partly: true, Title: "Requests that took longer", Caption: "Log scales. 1% took longer than p99.",
 		X: Axis{Label: "latency", Scale: Log, Format: Seconds}, Y: Axis{Label: "share of requests", Scale: Log, Format: Percent}, Series: []Series{s}}
 	if n.Failed > 0 {
-		c.Caption += " Failed requests count as longer than any."
+		c.Caption += " Failed requests count as the slowest."
 	}
 	for _, x := range []struct {
 		name string

@@ -28,7 +28,7 @@ func NewOf(opts *compare.Options, results ...*result.Result) *Document {
 	return p.finish()
 }
 
-const foot = "Made by folio. This file needs no network: script, style and data are in it."
+const foot = "Made by folio. It needs no network: script, style and data are in this file."
 
 // Text returns the document of a result that was not saved, without its samples.
 func Text(of result.Kind) *Document {

@@ -21,7 +21,7 @@ func overTimeBlock(o *result.OverTime, p *result.Process) *Block {
 	}
 	end := o.Seconds[len(o.Seconds)-1]
 	c := &Chart{Kind: Time, Title: "Memory over time", Partly: true, End: end,
-		Caption: "Drag to look closer. Parts of RSS are those with the most; the table has all.",
+		Caption: "Drag to zoom. The largest parts of RSS; the table has all.",
 		X:       Axis{Label: "seconds since the first reading", Format: Seconds}}
 	x := rounded(o.Seconds)
 	memory := Lane{Label: "memory", Format: Bytes, Series: []LaneSeries{
@@ -61,11 +61,11 @@ func overTimeBlock(o *result.OverTime, p *result.Process) *Block {
 		c.Lanes = append(c.Lanes, rateLane("major page faults a second", LaneSeries{Name: "major page faults", Color: 2, X: o.Seconds, Y: floats(o.Major)}))
 	}
 	if o.Stride > 1 {
-		c.Caption += formatf(" A point stands for up to %d readings: that with the most RSS.", o.Stride)
+		c.Caption += formatf(" A point stands for up to %d readings, the one with the highest RSS.", o.Stride)
 	}
-	tb := &Table{Caption: "RSS by part, over time", Sort: true, Head: cols("part", "first", "least", "most", "last", "a minute", "95% interval")}
+	tb := &Table{Caption: "RSS by part, over time", Sort: true, Head: cols("part", "first", "min", "max", "last", "a minute", "95% interval")}
 	tb.Head[6].Minor = true
-	drop(tb.Head, "least", "most", "first")
+	drop(tb.Head, "min", "max", "first")
 	add := func(name string, bytes []*int64, g *result.Growth) {
 		cells := []Cell{plain(name)}
 		for _, n := range report.Extremes(bytes) {

@@ -112,7 +112,7 @@ func whereBlock(splits []split) *Block {
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
-	c.Caption = "Colored: the memory tax, what managing memory costs. By sampling."
+	c.Caption = "Colored: classes of the memory tax. By sampling."
 	return &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 

@@ -118,7 +118,7 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 		for _, l := range found.Time {
 			if of, ok := strings.CutPrefix(l, "GC CPU by the runtime: "); ok {
 				of, _, _ = strings.Cut(of, ". ")
-				a.Text += " The GC, by the runtime's clock, which counts waits for a CPU: " + of + "."
+				a.Text += " GC by the runtime's clock, which includes waiting for a CPU: " + of + "."
 			}
 		}
 	default:
@@ -204,7 +204,7 @@ func nextStep(f result.NextStep) Answer {
 // figures lists every figure of a summary. Of a trace that was seen in part its figures are
 // lower bounds.
 func figures(sum *result.Summary, partial bool) *Table {
-	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: pooled over all runs", Head: cols("figure", "median", "interval", "runs")}
+	tb := &Table{Caption: "All figures: medians, with 95% intervals from 6 runs on. GC CPU time and memory tax by samples: pooled over all runs", Head: cols("figure", "median", "interval", "runs")}
 	add := func(label string, format func(float64) string, i result.Interval) {
 		between := ""
 		if i.Lo != nil && i.Hi != nil {

@@ -207,21 +207,21 @@ func (r *Runs) draw(of target, one string) *Block {
 	}
 	several := len(r.Arms) > 1
 	strip := &Chart{Kind: Strip, Title: "Every run: " + of.label(), X: x, Partly: true, Link: several, Runs: r,
-		Caption: "Strip plot: a dot is a run, as it was measured, without adjustment for drift. The upright line is the median, the band its 95% interval."}
+		Caption: "One dot per run, as measured, not adjusted for drift. Line: median; band: its 95% interval."}
 	order := &Chart{Kind: Order, Title: "Every run, in order: " + of.label(), X: Axis{Label: "run", Format: Count}, Y: x,
-		Partly: true, Link: several, From: strip, Height: 320, Caption: "A drift that all share is the machine's."}
+		Partly: true, Link: several, From: strip, Height: 320, Caption: "Drift that all share is the machine's."}
 	switch {
 	case r.Apart:
 		order.Caption = "Each file has an order of its own: its runs were made at another time than those of the others. A drift along a line is the machine's."
 	case several:
-		order.Caption += " Bands are rounds, or several where there are many."
+		order.Caption += " Bands: rounds, or groups of rounds if there are many."
 	}
 	if r.Race > 0 {
-		strip.Caption += " Hollow: runs of the race; median and interval are of the final's runs."
-		order.Caption += " Hollow: runs of the race."
+		strip.Caption += " Hollow: race; median and interval are of the final."
+		order.Caption += " Hollow: race."
 	}
 	if slices.ContainsFunc(r.Arms, func(a RunArm) bool { return len(a.Failed) > 0 }) {
-		order.Caption += " Crosses at the foot: runs without a figure, most often because they failed."
+		order.Caption += " Crosses at the bottom: runs without this figure, usually failed ones."
 	}
 	if most := slices.MaxFunc(r.Arms, func(a, b RunArm) int { return cmp.Compare(a.runs, b.runs) }); most.runs > len(most.V) {
 		text := formatf(" %d of %s runs drawn", len(most.V), unit.Count(float64(most.runs)))
@@ -231,7 +231,7 @@ func (r *Runs) draw(of target, one string) *Block {
 		case several:
 			text += " of each " + one
 		}
-		strip.Caption += text + ": at random from all of the time, with the least and the most."
+		strip.Caption += text + ", chosen at random, with the minimum and the maximum."
 		order.Caption += text + "."
 	}
 	return &Block{Title: "Every run", Charts: []*Chart{strip, order}, Tables: []*Table{r.table(of, one)}, Fold: true}
@@ -251,10 +251,10 @@ func (r *Runs) wide() bool {
 // table is what the charts are without a script.
 func (r *Runs) table(of target, one string) *Table {
 	text := func(v float64) string { return of.text(v / of.scale(1)) }
-	tb := &Table{Caption: "Runs as they were measured", Sort: len(r.Arms) > 1,
-		Head: append(cols(one, "median", "95% interval", "least", "most", "runs", "of the race", "failed"), Column{Label: "why"})}
+	tb := &Table{Caption: "Runs as measured", Sort: len(r.Arms) > 1,
+		Head: append(cols(one, "median", "95% interval", "min", "max", "runs", "of the race", "failed"), Column{Label: "why"})}
 	if r.Race > 0 {
-		tb.Caption += ". Median and interval are of the final's runs, where a setting was in it"
+		tb.Caption += ". Median and interval: of the final, if the setting was in it"
 	}
 	for _, a := range r.Arms {
 		row := Row{Cells: []Cell{code(a.Name), plain("-"), plain(""), plain("-"), plain("-"), num(itoa(a.runs+a.Lost), float64(a.runs+a.Lost)),

@@ -61,12 +61,12 @@ func TestRuns(t *testing.T) {
 	if got := cellsOf(tb.Rows[0]); !strings.HasSuffix(got, " 11 3  ") {
 		t.Errorf("the row of the default: %s", got)
 	}
-	for _, want := range []string{"Hollow: runs of the race", "Strip plot"} {
+	for _, want := range []string{"Hollow: race; median and interval are of the final."} {
 		if !strings.Contains(strip.Caption, want) {
 			t.Errorf("the caption does not say %q", want)
 		}
 	}
-	if !strings.Contains(order.Caption, "Crosses at the foot") {
+	if !strings.Contains(order.Caption, "Crosses at the bottom") {
 		t.Errorf("caption of the order: %s", order.Caption)
 	}
 }

@@ -206,7 +206,7 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 	switch {
 	case len(l.Growing) > 0:
 		g := l.Growing[0] // most bytes first
-		a.Text = formatf("%s a minute, without end: %s.", leakRate(g), leakText(g))
+		a.Text = formatf("%s a minute, and still growing: %s.", leakRate(g), leakText(g))
 		if g.Kind == "heap" && pid != nil && !l.Ended {
 			a.Line = formatf("folio inspect --heap heap.pprof %d # all lines, with what they keep", *pid)
 		}
@@ -224,11 +224,11 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 	case blind:
 		a.Text = "Not judged."
 	case unjudged != nil:
-		a.Text = "Unknown: whether the Go heap grows without end (" + *unjudged + "). Nothing else that was watched does."
+		a.Text = "Unknown: whether the Go heap keeps growing (" + *unjudged + "). Nothing else that was watched does."
 		unjudged = nil // it is said
 	default:
 		last := len(kinds) - 1
-		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " grows without end."
+		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " keeps growing."
 	}
 	if unjudged != nil {
 		a.Detail = strings.TrimSpace(a.Detail + " Go heap not judged: " + *unjudged + ".")

@@ -30,17 +30,17 @@ const inList = 20
 func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Unseen) {
 	s.Heading = "Processes with memory that huge pages could hold"
 	c := &Chart{Kind: Bars, Title: "Memory that huge pages could hold", X: Axis{Label: "memory", Format: Bytes},
-		Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
+		Caption: "On huge pages, and in dense windows that could be. For Go programs the heap, for others all anonymous memory."}
 	if len(processes) > inList {
 		c.Caption += formatf(" The first %d of %d processes.", inList, len(processes))
 	}
 	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "could be", Color: 1}
 	tb := &Table{Caption: "Processes" + HeadingsSort, Sort: true,
-		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "could be huge", "sparse windows")}
+		Head: cols("process", "pid", "user", "go", "RSS", "on huge pages", "share", "could be huge", "sparse windows")}
 	tb.More = "process"
 	tb.Head[3].Num = false
 	tb.Head[0].Minor, tb.Head[8].Minor = true, true
-	tb.Head = drop(append(tb.Head, Column{Label: "command", Cut: true}), "user", "coverage", "go", "on huge pages", "resident")
+	tb.Head = drop(append(tb.Head, Column{Label: "command", Cut: true}), "user", "share", "go", "on huge pages", "RSS")
 	var total uint64
 	little := false
 	for _, p := range processes {
@@ -59,7 +59,7 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 				c.Y.Categories = append(c.Y.Categories, formatf("%s %d", p.Name, p.PID))
 				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: unit.Size(w.HugeSize)})
 				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: unit.Size(w.Gain),
-					Tip: [][2]string{{"could be huge", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
+					Tip: [][2]string{{"could be huge", unit.Size(w.Gain)}, {"on huge pages", unit.Percent(w.Coverage)}}})
 			}
 			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(unit.Percent(w.Coverage), w.Coverage), size(w.Gain),
 				num(itoa(w.Sparse), float64(w.Sparse))})
@@ -67,17 +67,17 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 		tb.Rows = append(tb.Rows, row)
 	}
 	if u := unseen; u != nil && u.Denied > 0 {
-		s.Notes = append(s.Notes, formatf("not looked at: %d of other users or protected, with %s of anonymous memory: CAP_SYS_PTRACE (sudo) opens all but what a security module or another user namespace protects", u.Denied, unit.Size(u.DeniedBytes)))
+		s.Notes = append(s.Notes, formatf("not read: %d processes of other users or protected, with %s of anonymous memory: run with CAP_SYS_PTRACE (sudo), unless a security module or another user namespace protects them", u.Denied, unit.Size(u.DeniedBytes)))
 	}
 	if u := unseen; u != nil && u.Hidden != nil {
-		s.Notes = append(s.Notes, formatf("not seen: %s", *u.Hidden))
+		s.Notes = append(s.Notes, formatf("hidden: %s", *u.Hidden))
 	}
 	if u := unseen; u != nil && u.Small > 0 {
-		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
+		s.Notes = append(s.Notes, formatf("not listed: %d processes with less than one window of anonymous memory", u.Small))
 	}
 	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
-		Text: "could be on huge pages and is not, in dense windows of these processes.",
-		Sure: "One look: it says what is there, not how much time that would save. Of Go programs the heap counts, of others all anonymous memory."}}
+		Text: "in dense windows of these processes could be on huge pages, and is not.",
+		Sure: "One reading: it shows what is there, not how much time that would save. For Go programs this is the heap, for others all anonymous memory."}}
 	if little {
 		s.Answers[0].Sure = upper(result.LittleGain) + ". " + s.Answers[0].Sure
 	}
@@ -126,7 +126,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 		a.Text = "Nothing to gain from huge pages: " + report.NoGain(p) + "."
 		if w.Gain > 0 {
 			a.Figure, a.Line = unit.Size(w.Gain), p.Collapse
-			a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))
+			a.Text = formatf("of %s could be on huge pages, and is not; %s is now.", report.Area(p), unit.Percent(w.Coverage))
 		}
 		if w.Fill > 0 {
 			a.Sure += formatf(" It would take %s more memory.", unit.Size(w.Fill))
@@ -157,7 +157,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 	}
 	memory := &Chart{Kind: Bars, Title: "Memory by kind", X: Axis{Label: "memory", Format: Bytes}}
 	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
-	tb := &Table{Caption: "Memory by kind", Sort: true, Head: drop(cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped"), "mappings", "swapped", "mapped")}
+	tb := &Table{Caption: "Memory by kind", Sort: true, Head: drop(cols("kind", "mappings", "mapped", "RSS", "on huge pages", "swapped"), "mappings", "swapped", "mapped")}
 	for i, m := range p.Memory {
 		kind, swapped := m.Title(), plain("-")
 		if m.Swapped != nil {

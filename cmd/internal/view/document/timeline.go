@@ -195,11 +195,11 @@ func latencyOf(o *result.LoadOverTime, slow bool) (p points) {
 func timeline(runs []timed) *Block {
 	b := &Block{Title: "Over time"}
 	if len(runs) == 0 {
-		b.Words = []string{"Not in this result: the run was too short to be looked at twice, or it was not kept over time."}
+		b.Words = []string{"Not recorded, or the run was too short for two readings."}
 		return b
 	}
 	c := &Chart{Kind: Time, Title: "Memory, GC cycles and page faults over time", Partly: true,
-		Caption: "Drag to look closer. Memory is of all processes together; the heap is known when GC cycles start and end.",
+		Caption: "Drag to zoom. Memory is of all processes together; the heap is known at the start and end of GC cycles.",
 		X:       Axis{Label: "seconds since the start", Format: Seconds}}
 	tb := &Table{Caption: "Over time", Head: cols("figure", "readings", "min", "max", "last")}
 	var missing, partly []string
@@ -256,17 +256,15 @@ func timeline(runs []timed) *Block {
 			c.Lanes = append(c.Lanes, lane)
 		}
 	}
-	if len(missing) > 0 {
-		b.Words = append(b.Words, formatf("Too few readings for a chart: %s.", join(missing)))
-	}
 	if len(c.Lanes) == 0 || !(c.End > 0) || math.IsInf(c.End, 0) {
-		if b.Words == nil {
-			b.Words = []string{"Nothing was read over time."}
-		}
+		b.Words = []string{"Nothing was read over time."}
 		if len(tb.Rows) > 0 {
-			b.Tables = []*Table{tb}
+			b.Words, b.Tables = []string{"No chart: too few readings."}, []*Table{tb}
 		}
 		return b
+	}
+	if len(missing) > 0 {
+		b.Words = append(b.Words, formatf("Not in the chart, with too few readings: %s.", join(missing)))
 	}
 	if len(partly) > 0 {
 		c.Caption += formatf(" Not all is known of GC cycles of which several ended between two readings. Read: %s.", join(partly))

@@ -70,7 +70,7 @@ func tuneSection(f *result.File) *Section {
 	}
 	b := &Block{Title: "What was measured", Tables: []*Table{t.table()}, Key: f.Answer == nil || f.Answer.State != result.AnswerNoEffect}
 	if slices.ContainsFunc(t.figures(), func(f figure.Figure) bool { return f.Key == byRuntime }) {
-		b.Words = []string{figure.ByKey(byRuntime).Short + ": CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers."}
+		b.Words = []string{figure.ByKey(byRuntime).Short + ": CPU time by the runtime's clock, which includes GC workers waiting for a CPU, and leaves out sweeping and write barriers."}
 	}
 	if c := t.scatter(); len(c.Series) > 0 {
 		b.Title, b.Charts = formatf("%s against memory", t.of.label()), []*Chart{c}
@@ -269,11 +269,11 @@ func (t *tuned) scatter() *Chart {
 	c := &Chart{
 		Kind: XY, Link: true, Title: formatf("%s against peak RSS, one point for each setting", t.of.label()),
 		Caption: map[bool]string{true: "Upper", false: "Lower"}[t.of.spec.Higher] +
-			" left is better. Vertical bars: intervals of the difference to the default, at 95% for all together. Horizontal bars: 95% intervals of peak RSS. Grey: dropped early, placed by the race.",
+			" left is better. Vertical bars: simultaneous 95% intervals of the difference from the default. Horizontal bars: 95% intervals of peak RSS. Grey: dropped early, position approximate.",
 		X: Axis{Label: "peak RSS of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
-	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
+	front := Series{Name: "Pareto frontier of medians", Line: true, Bare: true, Dash: true, Mute: true}
 	early := Series{Name: "dropped early", Shape: shapeGOGC, Light: 2}
 	series := make([]Series, shapeTHP+1)
 	for i := range t.arms {
@@ -303,7 +303,7 @@ func (t *tuned) scatter() *Chart {
 	}
 	if len(front.P) > 0 {
 		c.Series = append(c.Series, front)
-		c.Caption += " Dashed: settings of the final that no other is known to beat in both."
+		c.Caption += " Dashed: settings of the final that none has beaten in both, by medians."
 	}
 	for _, s := range append([]Series{early}, series...) {
 		if len(s.P) > 0 {
@@ -373,7 +373,7 @@ func (t *tuned) figures() (out []figure.Figure) {
 		gc = byRuntime
 	}
 	for _, key := range []string{"memory_tax_fraction", gc, "wall_seconds", "cpu_seconds", "minor_faults"} {
-		if f := figure.ByKey(key); !strings.EqualFold(f.Short, t.of.spec.Name) {
+		if f := figure.ByKey(key); f.Short != t.of.label() {
 			out = append(out, f)
 		}
 	}
@@ -471,7 +471,7 @@ func peak(a *tunedArm) Cell {
 
 // measured lists the arms of a search that ended before anything could be compared.
 func (t *tuned) measured() *Table {
-	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.",
+	tb := &Table{Caption: "Medians as measured. Do not compare them: the machine may have changed its speed in between.",
 		Head: drop(append(cols("setting", t.of.label(), "peak RSS", t.noun()+"s"), Column{Label: "status"}), t.noun()+"s")}
 	for i := range t.arms {
 		a := &t.arms[i]

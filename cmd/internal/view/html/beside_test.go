@@ -39,7 +39,7 @@ func TestBesideIsNeutral(t *testing.T) {
 		}
 	}
 	section, _, _ := strings.Cut(text[answer:], "</article>")
-	for _, want := range []string{`<div class="answer main">`, "<p class=\"text\"><bdi>Prog default, CPU: from ", "(-66.7%)", `"t":"file0.json: default"`,
+	for _, want := range []string{`<div class="answer main">`, "<p class=\"text\"><bdi>Prog default, CPU time: from ", "(-66.7%)", `"t":"file0.json: default"`,
 		`"t":"file1.json: default"`, `"t":"file1.json: recommended"`} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the comparison has no %q", want)

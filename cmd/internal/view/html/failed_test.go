@@ -103,7 +103,7 @@ func brokenFiles() map[string]struct {
 			"sudo folio inspect 4242</code>"}},
 		"list blind":  {none, []string{"No process could be looked at: 12 of other users, or protected.", "sudo folio inspect</code>"}},
 		"list small":  {small, []string{"No process that folio may look at has as much anonymous memory as a huge page."}},
-		"list hidden": {unlisted, []string{"No process could be looked at: /proc is mounted with hidepid=invisible.", "not seen: /proc is", "sudo folio inspect</code>"}},
+		"list hidden": {unlisted, []string{"No process could be looked at: /proc is mounted with hidepid=invisible.", "hidden: /proc is", "sudo folio inspect</code>"}},
 		"suggest without samples": {useless, []string{"Nothing to gain by an arena: the profile has no samples.",
 			"folio run -- go test -run &#39;^$&#39; ./prog</code>"}},
 		"failed at warm-up": {warmup, []string{"The command failed with its default settings: exit code 2: no &lt;database&gt;.",

@@ -97,7 +97,7 @@ func TestAnswerFirst(t *testing.T) {
 	if answer < 0 || answer > strings.Index(text, "<figure>") {
 		t.Errorf("the answer is at %d, the first chart at %d", answer, strings.Index(text, "<figure>"))
 	}
-	for _, want := range []string{"−40.0%", "wall -40.0% [-41.2%, -38.8%]: 1.200s instead of 2.000s; peak RSS +120%: 220.0MiB instead of 100.0MiB", "GOGC=400 ./prog</code>", "Cheaper", "GOGC=200 ./prog</code>",
+	for _, want := range []string{"−40.0%", "wall time -40.0% [-41.2%, -38.8%]: 1.200s instead of 2.000s; peak RSS +120%: 220.0MiB instead of 100.0MiB", "GOGC=400 ./prog</code>", "Cheaper", "GOGC=200 ./prog</code>",
 		"1 other setting (=) cannot be told apart from it; none takes less memory.", "dropped early: at least 1.25x slower"} {
 		if !strings.Contains(strings.ReplaceAll(text, "&#43;", "+"), want) {
 			t.Errorf("the page does not say %q", want)

@@ -65,7 +65,7 @@ func TestAdvisePage(t *testing.T) {
 func TestInspectPage(t *testing.T) {
 	text := string(pageOf(t, resulttest.Inspect(inspect.GoHeap, "prog")))
 	for _, want := range []string{
-		"160.0MiB</p>", "of the Go heap could be on huge pages and is not; 10.5% is covered now.", "<code>folio collapse 1234</code>",
+		"160.0MiB</p>", "of the Go heap could be on huge pages, and is not; 10.5% is now.", "<code>folio collapse 1234</code>",
 		"It would take 3.000MiB more memory.", "a hazard of prog", "at most 1.000MiB: base pages of huge pages that hold nothing but zeros",
 		"2,000 minor, 2 major a second (over 500.0ms)",
 		"THP madvise, defrag madvise, max_ptes_none 511, process allows, advised against 4.000MiB",
@@ -80,7 +80,7 @@ func TestInspectPage(t *testing.T) {
 		t.Error("of a program that is not Go: the heap is meant")
 	}
 	text = string(pageOf(t, resulttest.List("prog")))
-	for _, want := range []string{"160.0MiB</p>", "3 of other users or protected, with 70.00MiB of anonymous memory: CAP_SYS_PTRACE", "40 with less than a window", "xxx...</bdi>", "<bdi>1.26.8</bdi>"} {
+	for _, want := range []string{"160.0MiB</p>", "3 processes of other users or protected, with 70.00MiB of anonymous memory: run with CAP_SYS_PTRACE", "40 processes with less than one window", "xxx...</bdi>", "<bdi>1.26.8</bdi>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the list does not say %q", want)
 		}

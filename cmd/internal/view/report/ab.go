@@ -116,7 +116,7 @@ func ABFound(c *result.ABComparison) string {
 			continue
 		}
 		diff, _ := ABDifference(f)
-		out = append(out, ABLabelIn(c, f.Key)+": "+diff)
+		out = append(out, ABLabelIn(c, f.Key)+" "+diff)
 	}
 	return strings.Join(out, ", ")
 }
@@ -130,15 +130,15 @@ func ABSentence(f *result.ABFigure) string {
 		return fmt.Sprintf("%s: too few rounds to tell (%d)", label, f.N)
 	case !different && isZero(f.DifferenceLo) && isZero(f.DifferenceHi):
 		if f.Base == f.Value {
-			return fmt.Sprintf("%s: no difference found (%s in both)", label, ABValue(f, f.Base))
+			return fmt.Sprintf("no difference in %s found (%s in both)", label, ABValue(f, f.Base))
 		}
-		return fmt.Sprintf("%s: no difference found", label)
+		return fmt.Sprintf("no difference in %s found", label)
 	case !different:
-		return fmt.Sprintf("%s: no difference found (%s)", label, interval)
+		return fmt.Sprintf("no difference in %s found (%s)", label, interval)
 	case better:
-		return fmt.Sprintf("%s: %s (%s), better", label, diff, interval)
+		return fmt.Sprintf("%s %s (%s), better", label, diff, interval)
 	default:
-		return fmt.Sprintf("%s: %s (%s), worse", label, diff, interval)
+		return fmt.Sprintf("%s %s (%s), worse", label, diff, interval)
 	}
 }
 
@@ -197,20 +197,14 @@ func abTooFew(r *result.ABResult) bool {
 	return false
 }
 
-// ABGate says in a line what --fail-if found.
-func ABGate(f *result.AB, g *result.ABGate) string {
-	name := ""
+// ABGate names a --fail-if, and says what it found and why.
+func ABGate(f *result.AB, g *result.ABGate) (bound, verdict, why string) {
+	bound = "--fail-if " + result.Quote(g.Bound)
 	if len(f.Arms) > 2 {
-		name = f.Arms[g.Arm].Name + ": "
+		bound = f.Arms[g.Arm].Name + ": " + bound
 	}
-	verdict, why := abVerdict(f, g)
-	return fmt.Sprintf("%s--fail-if %s: %s: %s", name, result.Quote(g.Bound), verdict, why)
-}
-
-// ABVerdict names what --fail-if found.
-func ABVerdict(f *result.AB, g *result.ABGate) string {
-	verdict, _ := abVerdict(f, g)
-	return verdict
+	verdict, why = abVerdict(f, g)
+	return bound, verdict, why
 }
 
 func abVerdict(f *result.AB, g *result.ABGate) (verdict, why string) {

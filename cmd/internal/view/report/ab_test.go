@@ -21,11 +21,11 @@ func TestABPoints(t *testing.T) {
 		t.Errorf("%q, %q", diff, interval)
 	}
 	f.Detectable = new(0.5)
-	if got, want := ABSentence(f), "GC share: no difference found (-40.1 to +1.2 points)"; got != want {
+	if got, want := ABSentence(f), "no difference in GC share found (-40.1 to +1.2 points)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Different = true
-	if got, want := ABSentence(f), "GC share: -35.0 points (-40.1 to +1.2 points), better"; got != want {
+	if got, want := ABSentence(f), "GC share -35.0 points (-40.1 to +1.2 points), better"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f = figureOf("gc_cpu_fraction", result.UnitFraction, 0.4, 0, 0, 0)
@@ -38,12 +38,12 @@ func TestABPoints(t *testing.T) {
 // noise that would hide a difference.
 func TestABSentences(t *testing.T) {
 	few := &result.ABFigure{Key: "wall_seconds", Unit: result.UnitSeconds, N: 1, Base: 1, Value: 1.06, Difference: 0.06, Ratio: new(1.06)}
-	if got, want := ABSentence(few), "wall: too few rounds to tell (1)"; got != want {
+	if got, want := ABSentence(few), "wall time: too few rounds to tell (1)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	equal := figureOf("gc_cycles", result.UnitCount, 12, 0, 0, 0)
 	equal.Detectable = new(0.0)
-	if got, want := ABSentence(equal), "GC cycles: no difference found (12 in both)"; got != want {
+	if got, want := ABSentence(equal), "no difference in GC cycles found (12 in both)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -92,7 +92,7 @@ func TestABFound(t *testing.T) {
 	wall.Primary = true
 	cpu, rss := figureOf("cpu_seconds", result.UnitSeconds, 1, -0.2, -0.3, -0.1), figureOf("peak_rss_bytes", result.UnitBytes, 1<<20, 0, -9, 9)
 	cpu.Ratio, cpu.Different = new(0.8), true
-	if got := ABFound(&result.ABComparison{Figures: []result.ABFigure{*wall, *cpu, *rss}}); got != "CPU: -20.0%" {
+	if got := ABFound(&result.ABComparison{Figures: []result.ABFigure{*wall, *cpu, *rss}}); got != "CPU time -20.0%" {
 		t.Error(got)
 	}
 	cpu.Primary = true
@@ -127,7 +127,8 @@ func TestABGates(t *testing.T) {
 			Bound: "gc_share>-20points", Key: "gc_cpu_fraction", Absolute: true, Lo: new(-0.3), Hi: new(-0.1), Verdict: result.VerdictNoisy},
 	} {
 		g.Arm = 1
-		if got := ABGate(f, &g); got != want {
+		bound, verdict, why := ABGate(f, &g)
+		if got := bound + ": " + verdict + ": " + why; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -142,7 +143,7 @@ func TestABLabelIn(t *testing.T) {
 		key, want string
 	}{
 		{one, "peak_rss_bytes", "peak RSS"}, {both, "peak_rss_bytes", "peak RSS, largest process"},
-		{both, "peak_tree_rss_bytes", "peak RSS, all processes"}, {both, "cpu_seconds", "CPU"},
+		{both, "peak_tree_rss_bytes", "peak RSS, all processes"}, {both, "cpu_seconds", "CPU time"},
 	} {
 		if got := ABLabelIn(c.in, c.key); got != c.want {
 			t.Errorf("%s: %q, want %q", c.key, got, c.want)

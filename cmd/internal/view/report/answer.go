@@ -76,7 +76,7 @@ const byCPU = "By CPU time, which is steadier"
 
 func cpuAnswer(f *result.File, by *result.CPUChange) Said {
 	arm := armOf(f, by.Arm)
-	return Said{Goal: byCPU, Set: arm.Name, Figure: change(by.Ratio), Gain: "CPU " + Change(by.Ratio),
+	return Said{Goal: byCPU, Set: arm.Name, Figure: change(by.Ratio), Gain: "CPU time " + Change(by.Ratio),
 		Line: f.Program.Line(arm.Setting.Trial()), Notes: ofThisInput(f, arm.Setting), Arm: arm}
 }
 
@@ -177,8 +177,12 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		s.Notes = append(s.Notes, what+".")
 	}
 	if less := rec.Saves; less != nil && rec.Goal == result.GoalFastest {
-		s.More = append(s.More, fmt.Sprintf("%s (?) takes less memory and may be as good: %s %s, peak RSS %s, against this one.",
-			less.Arm, f.Metric.Label(), Change(less.Ratio), memoryChange(less.Memory)))
+		ratio, size := less.Ratio, less.Memory
+		if a := armOf(f, less.Arm); arm == def && a.Final != nil { // as the table has it
+			ratio, size = a.Final.Ratio, a.Final.MemoryRatio
+		}
+		s.More = append(s.More, fmt.Sprintf("%s (?) takes less memory and may be as good: %s %s, peak RSS %s, against %s.",
+			less.Arm, f.Metric.Label(), Change(ratio), memoryChange(size), rec.Arm))
 	}
 	return s
 }
@@ -239,7 +243,7 @@ func conclusive(f *result.File) string {
 // openText says how far the answer is from being conclusive.
 func openText(f *result.File) string {
 	a := f.Answer
-	what := unit.Plural(finalRounds(f), "round") + " in the final cannot tell"
+	what := unit.Plural(finalRounds(f), "round") + " in the final are too few to tell"
 	if a.UpTo > 0 && a.Rounds > 0 {
 		what = fmt.Sprintf("up to %s better is still possible", unit.Percent(a.UpTo))
 	}

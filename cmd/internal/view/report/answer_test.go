@@ -48,7 +48,7 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 			t.Errorf("%q, %q\nwant %q, %q", said[0].Set, open, tt.first, tt.open)
 		}
 		if by := said[len(said)-1]; (tt.answer.ByCPU != nil) != (by.Goal == byCPU) || by.Goal == byCPU && (by.Set != "GOGC=400" ||
-			by.Figure != "-17.0%" || by.Gain != "CPU -17.0% [-21.0%, -12.0%]" || by.Line != "GOGC=400 ./prog") {
+			by.Figure != "-17.0%" || by.Gain != "CPU time -17.0% [-21.0%, -12.0%]" || by.Line != "GOGC=400 ./prog") {
 			t.Errorf("%+v", by)
 		}
 	}
@@ -67,7 +67,7 @@ func TestAnswerOfGrowingMemory(t *testing.T) {
 		t.Errorf("%q, %q", said[0].Cost, said[0].Notes)
 	}
 	f.Recommendations[0].Arm, f.Arms[0].Samples = "default", grows
-	if said, _ = Answers(f); said[0].Gain != "cpu 0s, peak RSS 66.00MiB and still growing" {
+	if said, _ = Answers(f); said[0].Gain != "CPU time 0s, peak RSS 66.00MiB and still growing" {
 		t.Errorf("%q", said[0].Gain)
 	}
 	if got := Peak(&f.Arms[1], 63<<20); got != "63.00MiB+" || !AnyGrowing(f) {

@@ -165,7 +165,7 @@ func Short(p *result.Process) (out [][2]string) {
 		add("limit", "%s", text)
 	}
 	add("policy", "%s", policyWords(p.Policy))
-	add("", "%s", p.Policy.Means)
+	add("in effect", "%s", p.Policy.Means)
 	return out
 }
 

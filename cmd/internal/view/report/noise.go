@@ -13,9 +13,6 @@ func Noise(n *result.Noise, by *result.Target) string {
 		return ""
 	}
 	runs, label := unit.Plural(n.Rounds, "run"), by.Label()
-	if label == result.MetricWall || label == result.MetricCPU {
-		label += " time"
-	}
 	if n.Quiet() {
 		return fmt.Sprintf("Quiet: %s detect most differences of %s from %s on", runs, label, atLeast(n.Detectable))
 	}

@@ -24,7 +24,7 @@ func TestRuntimes(t *testing.T) {
 	if got := About(p); !slices.Equal(got, want[1:]) {
 		t.Errorf("%q", got)
 	}
-	if lines := WaterfallNotes(p.Waterfall, ""); !slices.Contains(lines, "liba.so: Go heap 310.0MiB, 7 GC cycles since its start, GOGC off, GOMEMLIMIT none") {
+	if lines := WaterfallNotes(p.Waterfall, ""); !slices.Contains(lines, "liba.so: Go heap 310.0MiB, 7 GC cycles since its start, GOGC off, GOMEMLIMIT off") {
 		t.Errorf("%q", lines)
 	}
 	p.Waterfall = nil

@@ -65,7 +65,7 @@ func GCText(gc *result.GCState, cycles bool) string {
 	if gc == nil {
 		return ""
 	}
-	gogc, limit := "off", "none"
+	gogc, limit := "off", "off"
 	if gc.GOGC != nil {
 		gogc = strconv.Itoa(*gc.GOGC)
 	}

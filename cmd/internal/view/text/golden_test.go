@@ -295,7 +295,7 @@ func TestTuneText(t *testing.T) {
 		{name: "built", fake: fake{perCycle: 20_000}, opts: tune.Options{Heap: true, Package: "./cmd/prog"}},
 		{name: "benchmarks", fake: fake{perCycle: 20_000, bench: true}},
 		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{Limits: tune.Limits{RSS: 20 << 20}, MaxRounds: 6},
-			fail: "every setting that was measured exceeds it in some run"},
+			fail: "every measured setting exceeds it in some run"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res, err := search(t, &tt.fake, tt.opts)

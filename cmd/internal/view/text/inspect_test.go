@@ -110,7 +110,7 @@ func TestInspectText(t *testing.T) {
 		golden(t, name, b.Bytes())
 	}
 	var b bytes.Buffer
-	if err := show(&b, list(&inspect.List{}), Options{Full: true, Rows: 20}); err != nil || !strings.Contains(b.String(), "0B could be on huge pages") {
+	if err := show(&b, list(&inspect.List{}), Options{Full: true, Rows: 20}); err != nil || !strings.Contains(b.String(), "0B in dense windows of these processes could be on huge pages") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	if got := report.Command([]string{strings.Repeat("é", 200)}, ""); len([]rune(got)) != 100 {

@@ -72,7 +72,7 @@ func TestLeaksNotJudged(t *testing.T) {
 	}{
 		{
 			leak.Report{HeapUnjudged: why, Longer: 8 * time.Minute, RSS: grows},
-			"\n\nUnknown: whether the Go heap grows without end (" + why + "). Nothing else that was watched does.\n  " + said +
+			"\n\nUnknown: whether the Go heap keeps growing (" + why + "). Nothing else that was watched does.\n  " + said +
 				"  folio leaks --duration 8m 7 # as long as it takes at this rate\n" + rest,
 			`"heap_judged":false,"heap_not_judged":"` + why + `","long_enough_seconds":480,"over_time":{"seconds":[0,25],"rss_bytes":[104857600,419430400],"parts":[],"gc_cycles":null,"minor_faults":null,"major_faults":null,` +
 				`"cgroup_used_bytes":null,"stride":1,"growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600},"growth_seconds":25,"cgroup_used_growth":null},"rss_part":"Go heap","rss_part_growth":{"bytes_per_minute":618659840,`,
@@ -89,11 +89,11 @@ func TestLeaksNotJudged(t *testing.T) {
 		},
 		{
 			leak.Report{HeapJudged: true, RSS: &leak.RSS{History: between(mib, mib), Growth: &history.Growth{RSS: stat.Trend{Lo: -1, Hi: 1}}}},
-			"\nNo part of memory grows without end.\n  RSS: 1.000MiB at first, 1.000MiB at last; no significant trend\n" + rest,
+			"\nNo part of memory keeps growing.\n  RSS: 1.000MiB at first, 1.000MiB at last; no significant trend\n" + rest,
 			`"growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
 		},
 		{leak.Report{}, ": nothing of it could be read\n\nNot judged.\n", `"heap_judged":false,"heap_not_judged":null`},
-		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo line, go statement or part of memory grows without end.\n", `"over_time":null`},
+		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo line, go statement or part of memory keeps growing.\n", `"over_time":null`},
 	} {
 		if c.report.Readings = 60; c.report.HeapJudged || c.report.HeapUnjudged != "" {
 			c.report.Parts = new(6)
@@ -116,7 +116,7 @@ func TestLeaksAnswer(t *testing.T) {
 	line.Slope = 1 << 20
 	start := leak.Finding{Kind: leak.Goroutines, Func: "main.serve", File: "/src/main.go", Line: 7}
 	start.Slope = 0.5
-	const first = "\n+60.00MiB a minute, without end: main.grow main.go:15, from main.main."
+	const first = "\n+60.00MiB a minute, and still growing: main.grow main.go:15, from main.main."
 	for _, c := range []struct {
 		found []leak.Finding
 		want  string
@@ -124,7 +124,7 @@ func TestLeaksAnswer(t *testing.T) {
 		{[]leak.Finding{line}, first + "\n"},
 		{[]leak.Finding{line, start}, first + " 1 other thing grows.\n"},
 		{[]leak.Finding{line, line, start}, first + " 2 other things grow.\n"},
-		{[]leak.Finding{start}, "\n+30 a minute, without end: goroutines created by main.serve main.go:7.\n"},
+		{[]leak.Finding{start}, "\n+30 a minute, and still growing: goroutines created by main.serve main.go:7.\n"},
 	} {
 		f := result.NewSites("v1", "leaks", 7, nil, "")
 		f.SetLeaks(&leak.Report{Readings: 60, Found: c.found})
