@@ -213,7 +213,8 @@ func gated(f *result.AB) error {
 	says := make(map[ab.Verdict][]error)
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
-		says[g.Verdict] = append(says[g.Verdict], errors.New(report.ABGate(f, g)))
+		bound, verdict, why := report.ABGate(f, g)
+		says[g.Verdict] = append(says[g.Verdict], fmt.Errorf("%s: %s: %s", bound, verdict, why))
 	}
 	switch {
 	case len(says[ab.Beyond]) > 0:

@@ -42,7 +42,9 @@ Run it with sudo, or
   sudo setcap cap_sys_nice,cap_sys_ptrace+ep "$(command -v folio)"
   docker run --cap-add SYS_NICE --cap-add SYS_PTRACE ...
 It works whatever the system's policy for transparent huge pages is, but not for a
-process that opted out of them (PR_SET_THP_DISABLE).`
+process that opted out of them (PR_SET_THP_DISABLE).
+
+Exit codes: 0 done, or --watch ended; 1 failed; 2 wrong usage; 130 interrupted.`
 
 func newCollapse(a *app) *cobra.Command {
 	f := &collapseFlags{}

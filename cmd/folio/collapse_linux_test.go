@@ -176,7 +176,7 @@ func TestCollapseUnprivileged(t *testing.T) {
 			t.Errorf("%s: code %d, %q, %q", c.args[0], code, stdout, stderr)
 		}
 	}
-	if stdout, stderr, code := asNobody(t, "inspect"); code != exitOK || stderr != "" || !strings.Contains(stdout, "not looked at: ") {
+	if stdout, stderr, code := asNobody(t, "inspect"); code != exitOK || stderr != "" || !strings.Contains(stdout, "not read: ") {
 		t.Errorf("inspect: code %d, %q, %q", code, stdout, stderr)
 	}
 }

@@ -42,9 +42,9 @@ type settingFlags struct {
 	runtime goFlags
 }
 
-func (f *settingFlags) add(fs *pflag.FlagSet) {
+func (f *settingFlags) add(fs *pflag.FlagSet, otherwise string) {
 	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
-	f.runtime.add(fs, true)
+	f.runtime.add(fs, true, otherwise)
 }
 
 func (f *settingFlags) setting() (trial.Setting, error) {
@@ -81,7 +81,7 @@ func execCommand(a *app, f *execFlags) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	f.add(fs)
+	f.add(fs, "from the environment")
 	fs.BoolVar(&f.tree, "tree", false, "stay as the parent, and put the heap of every Go program that the command starts on huge pages")
 	fs.BoolVar(&f.verbose, "verbose", false, "stay as the parent, and say on standard error when the change is lost, as the process executes\nanother program; with --tree, at the end which programs were changed")
 	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")

@@ -97,7 +97,7 @@ func TestHiddenProcess(t *testing.T) {
 			code, stdout, stderr := folio(c.filesystem, c.options, c.uid, "inspect")
 			// Whoever runs the tests may have processes of this user.
 			if want := "folio: inspect all processes: " + c.list + "\n"; !(code == exitFailure && stdout == "" && stderr == want ||
-				code == 0 && strings.Contains(stdout, "not seen: "+c.list+"\n")) {
+				code == 0 && strings.Contains(stdout, "hidden: "+c.list+"\n")) {
 				t.Errorf("inspect: code %d, %q, %q, want %q", code, stdout, stderr, want)
 			}
 			if c.uid != nobody {
@@ -106,7 +106,7 @@ func TestHiddenProcess(t *testing.T) {
 			if code, stdout, stderr := folio(c.filesystem, c.options, c.uid, "inspect", own); code != 0 || !strings.HasPrefix(stdout, "$ sleep 1000\nprocess "+own+", ") {
 				t.Errorf("its own process: code %d, %q, %q", code, stdout, stderr)
 			}
-			if code, stdout, stderr := folio(c.filesystem, c.options, "0", "inspect"); code != 0 || strings.Contains(stdout, "not seen:") {
+			if code, stdout, stderr := folio(c.filesystem, c.options, "0", "inspect"); code != 0 || strings.Contains(stdout, "hidden:") {
 				t.Errorf("inspect by root: code %d, %q, %q", code, stdout, stderr)
 			}
 		})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func newInit(a *app) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	f.add(fs)
+	f.add(fs, "not set")
 	fs.StringVar(&f.from, "from", "", "take the setting that this result of folio tune recommends, a JSON `file`")
 	fs.StringVar(&f.image, "image", "", "your `image` of folio, for a Dockerfile to copy it from, such as registry.example/folio:0.1.0")
 	fs.BoolVar(&f.remove, "remove", false, "take out what folio init put in")
@@ -76,6 +77,9 @@ func (a *app) init(f *initFlags, dir string) (err error) {
 		}
 	}
 	p, err := project.Look(dir, o)
+	if errors.Is(err, project.ErrDefault) {
+		return a.stdout.Line("%v", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/cmd/internal/base/spelling"
 	"github.com/foliomem/folio/cmd/internal/base/terminal"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/charge"
@@ -47,7 +48,10 @@ const inspectLong = `folio inspect PID splits RSS into parts; --full adds what i
 ranks processes by memory that huge pages could hold.
 
 It only reads. Processes of other users need CAP_SYS_PTRACE, as do the parts of a Go heap
-where kernel.yama.ptrace_scope requires it. See https://github.com/foliomem/folio/blob/main/docs/inspect.md`
+where kernel.yama.ptrace_scope requires it. See https://github.com/foliomem/folio/blob/main/docs/inspect.md
+
+Exit codes: 0 shown, saved, or ended by ctrl-C; 1 failed; 2 wrong usage; 130 interrupted before
+anything was read.`
 
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
@@ -127,6 +131,11 @@ func onePID(needed bool) cobra.PositionalArgs {
 			return misusef("%s: one process at a time, not %d: folio %s PID%s", cmd.Name(), len(args), cmd.Name(), interval)
 		case len(args) == 1:
 			_, err := pidOf(cmd.Name(), args[0])
+			for _, c := range cmd.Commands() {
+				if err != nil && spelling.Like(args[0], c.Name()) {
+					return misusef("%s %s: did you mean %s?", cmd.Name(), args[0], c.CommandPath())
+				}
+			}
 			return misuse(err)
 		}
 		return nil

@@ -50,7 +50,10 @@ lists them.
 Some arms need settings of the whole system: reserved huge pages, the policy for
 transparent huge pages, khugepaged, a memory cgroup. With --allow-system they run,
 as root: each setting is printed before, and put back after each run of the arm,
-also when folio is interrupted or killed. Other programs see it meanwhile.`
+even if folio is interrupted or killed. Other programs see it meanwhile.
+
+Exit codes: 0 measured; 1 an experiment failed; 2 wrong usage; 130 interrupted, after saying what
+was measured until then.`
 
 func newLab(a *app) *cobra.Command {
 	f := &labFlags{}

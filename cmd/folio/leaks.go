@@ -23,10 +23,9 @@ type leaksFlags struct {
 	resultFlags
 }
 
-const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
-objects stay, goroutines by their go statement, memory outside of the Go heap. Each has a
-slope, its 95% interval and a confidence level. If nothing grows, or it is too early to
-tell, leaks says so. The growth of RSS is always shown.
+const leaksLong = `Watch a process, and say what of it keeps growing: lines of the program whose objects stay,
+goroutines by their go statement, memory outside of the Go heap. Each has a slope, its 95% interval and
+a confidence level. If nothing grows, or it is too early to tell, leaks says so. The growth of RSS is always shown.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
 after each GC cycle. A steady leak takes 5 GC cycles to find; in a heap that fluctuates,
@@ -40,7 +39,10 @@ Without --duration it watches for 5 minutes, and on until the Go heap can be jud
 Not reported: memory that grows and then stays flat (a cache that fills), or that rises and
 falls. Reported, even if it would stop later: what still grows when the watch ends.
 
-folio does not stop or change the process. It needs permission to ptrace it.`
+folio does not stop or change the process. It needs permission to ptrace it.
+
+Exit codes: 0 watched, whatever grows; 1 failed; 2 wrong usage; 130 interrupted, after saying what
+was read until then.`
 
 // Without --duration a process is watched for shortLeaks, and on until its heap can be
 // judged, for longLeaks at most.
@@ -56,7 +58,7 @@ func newLeaks(a *app) *cobra.Command {
 	f := &leaksFlags{}
 	cmd := &cobra.Command{
 		Use:   "leaks [flags] pid",
-		Short: "Say which lines, goroutines and memory of a process grow without end",
+		Short: "Say which lines, goroutines and memory of a process keep growing",
 		Long:  leaksLong,
 		Example: `  folio leaks 1234
   folio leaks --duration 5m 1234
@@ -68,7 +70,7 @@ func newLeaks(a *app) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged); ctrl-C ends it earlier, with what was read and exit code 130")
+	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged)")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
 	usage.Positive(fs, "duration", "interval")
 	f.add(fs, "what grows")

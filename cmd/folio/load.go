@@ -107,7 +107,7 @@ func (f *loadFlags) verdict(r *load.Result) error {
 	case !r.Complete:
 		return exitCode(exitInterrupted)
 	case r.Unusable() != "":
-		return errors.New("load: " + r.Unusable())
+		return fmt.Errorf("load: %d of %d requests failed", r.Intended-r.Succeeded, r.Intended)
 	case f.strict && r.Late:
 		return exitCode(exitNoisy)
 	}

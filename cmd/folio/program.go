@@ -98,7 +98,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 // defaultTHP says what --thp is by default where that is more than one word.
 func (f *programFlags) defaultTHP(text string) {
 	flag := f.given.Lookup("thp")
-	flag.DefValue, flag.Usage = "", flag.Usage+" (default: "+text+")"
+	flag.DefValue, flag.Usage = "", flag.Usage+" (default "+text+")"
 }
 
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
@@ -301,6 +301,13 @@ func (s *measurement) parse(f *programFlags) (err error) {
 	case f.higher:
 		return errors.New("--higher-is-better goes with --metric 'NAME=PATTERN'")
 	}
+	var ready *trial.Ready
+	if f.ready != "" {
+		if ready, err = trial.ParseReady(f.ready); err != nil {
+			return err
+		}
+		ready.TLS = f.load.tls()
+	}
 	generator, err := f.load.check(f.ready, false)
 	if err != nil {
 		return err
@@ -326,11 +333,6 @@ func (s *measurement) parse(f *programFlags) (err error) {
 	case f.ready == "":
 		return nil
 	}
-	ready, err := trial.ParseReady(f.ready)
-	if err != nil {
-		return err
-	}
-	ready.TLS = f.load.tls()
 	s.program.Server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load.command, Generator: generator, StopTimeout: f.stopTimeout}
 	return nil
 }

@@ -37,7 +37,9 @@ samples, and needs no network.
 runs the container: variables, and limits and requests where it was measured in a
 cgroup (--cgroup-memory, --cgroup-cpus).
 
-While measuring, --html FILE of each of these commands makes the same page.`
+While measuring, --html FILE of each of these commands makes the same page.
+
+Exit codes: 0 shown; 1 a file cannot be read; 2 wrong usage.`
 
 func newReport(a *app) *cobra.Command {
 	f := &reportFlags{}

@@ -182,7 +182,7 @@ func (f *serverLoad) check(ready string, running bool) (*load.Options, error) {
 	targets := slices.Clone(f.targets)
 	if len(targets) == 0 {
 		if strings.HasPrefix(ready, "tcp:") {
-			return nil, fmt.Errorf("--rate needs --target URL: --ready %s is none", ready)
+			return nil, fmt.Errorf("--rate needs --target URL: --ready %s is not a URL", ready)
 		}
 		targets = []string{ready}
 	}

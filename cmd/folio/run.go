@@ -69,7 +69,7 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.IntVar(&f.count, "count", 1, "measure `n` runs")
-	f.runtime.add(fs, false)
+	f.runtime.add(fs, false, "from the environment")
 	f.add(fs)
 	f.defaultTHP("system; heap with --build")
 	f.variants.add(fs, false)

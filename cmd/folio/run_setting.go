@@ -14,10 +14,10 @@ import (
 // [trial.GoVariables]; those of folio exec are fewer.
 type goFlags [len(trial.GoVariables)]string
 
-func (f *goFlags) add(fs *pflag.FlagSet, exec bool) {
+func (f *goFlags) add(fs *pflag.FlagSet, exec bool, otherwise string) {
 	for i, v := range trial.GoVariables {
 		if v.Exec || !exec {
-			fs.StringVar(&f[i], v.Flag, "", v.Name+": "+v.Help+" (default that of the environment)")
+			fs.StringVar(&f[i], v.Flag, "", v.Name+": "+v.Help+" (default "+otherwise+")")
 		}
 	}
 }

@@ -75,11 +75,11 @@ func newSet(a *app) *cobra.Command {
 	f.given = fs
 	fs.StringVar(&f.gogc, "gogc", "", "GOGC: `n` percent, or off (needs a memory limit)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT: a `size` such as 512MiB, or off")
-	fs.DurationVar(&f.duration, "for", 0, "restore the settings after this `duration`, or on ctrl-C (default: they stay)")
+	fs.DurationVar(&f.duration, "for", 0, "restore the settings after this `duration`, or on ctrl-C (default for good)")
 	fs.StringVar(&f.cgroup, "cgroup", "", "all Go programs in this `cgroup` and below, by its directory, its name or the id of a process in it")
 	fs.StringVar(&f.name, "name", "", "all Go programs with this `name`")
 	fs.BoolVar(&f.watch, "watch", false, "save evidence when GOMEMLIMIT makes the GC run all the time; ends with the process,\nor by ctrl-C")
-	fs.StringVar(&f.then, "then", "", "with --watch: `action` to take then: raise=SIZE or raise=N% raises GOMEMLIMIT by at most\nso much in all, term sends TERM (default: none)")
+	fs.StringVar(&f.then, "then", "", "with --watch: `action` to take then: raise=SIZE or raise=N% raises GOMEMLIMIT by at most\nso much in all, term sends TERM (default none)")
 	fs.StringVar(&f.save, "save", ".", "with --watch: `directory` for evidence")
 	usage.Positive(fs, "for")
 	cmd.AddCommand(&cobra.Command{

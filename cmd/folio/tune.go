@@ -85,7 +85,7 @@ func newTune(a *app) *cobra.Command {
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+")")
 	usage.Positive(fs, "budget")
-	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default: 10 or more, until the answer is conclusive)")
+	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10 or more, until the answer is conclusive)")
 	f.try.add(cmd)
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting in the final; ignores --budget")

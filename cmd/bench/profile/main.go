@@ -68,7 +68,7 @@ func main() {
 	together := flag.Bool("together", false, "let both sample the same runs")
 	other := flag.Bool("other", false, "only measure how much is other runtime work")
 	only := flag.String("only", "", "only programs whose name contains this; pprof for the second part alone")
-	folio := flag.String("folio", "", "the folio command to measure with (default: built from this tree)")
+	folio := flag.String("folio", "", "the folio command to measure with (default built from this tree)")
 	flag.Parse()
 	if err := run(*rounds, *together, *other, *only, *folio, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)

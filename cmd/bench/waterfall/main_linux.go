@@ -37,8 +37,8 @@ const (
 func main() {
 	log.SetFlags(0)
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "folio-bench-waterfall"), "where programs are built, and stay")
-	releases := flag.String("go", "", "releases of Go to build with, such as go1.21.13,go1.27.4 (default: the one that is here)")
-	build := flag.String("build", "", "only builds of this `name`: plain, stripped, or \"stripped, pie\" (default: each)")
+	releases := flag.String("go", "", "releases of Go to build with, such as go1.21.13,go1.27.4 (default the one that is here)")
+	build := flag.String("build", "", "only builds of this `name`: plain, stripped, or \"stripped, pie\" (default each)")
 	costs := flag.String("cost", "", "measure what reading costs instead, on a program with a heap of this `size`")
 	watch := flag.Duration("watch", 30*time.Second, "with -cost: how long folio inspect --watch is measured")
 	role := flag.Int("target", 0, "be that program, with a heap of so many bytes")
