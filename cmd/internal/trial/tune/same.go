@@ -208,7 +208,8 @@ func (s *search) higher(a, b *Arm) bool {
 
 // prefer sorts settings under which the GC never runs by which is to be kept: one that leaves the
 // GC as it is by default, then the lowest GOGC, which is safe with a larger live heap too, then the
-// lowest GOMEMLIMIT; that comes first where memory is limited.
+// lowest GOMEMLIMIT; that comes first where memory is limited. A GOGC that has had its rounds of the
+// race is kept before one that has not: it would have to show the same again.
 func (s *search) prefer(a, b *Arm) int {
 	def := s.def().Setting
 	rank := func(x *Arm) (int, float64) {
@@ -223,9 +224,15 @@ func (s *search) prefer(a, b *Arm) int {
 			return 3, float64(set.MemLimit)
 		}
 	}
+	raced := func(x *Arm) int {
+		if x.Setting.GOGC != trial.Off && len(x.Samples) >= fewRounds {
+			return 0
+		}
+		return 1
+	}
 	ra, va := rank(a)
 	rb, vb := rank(b)
-	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(va, vb))
+	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(raced(a), raced(b)), cmp.Compare(va, vb))
 }
 
 // modest enters, for a limit far above what the program takes, one that it only
