@@ -195,7 +195,7 @@ func TestGenerateFails(t *testing.T) {
 				r.Lateness.P99, r.Lateness.Bound, r.Late = new(0.004), 0.001, true
 				return r, err
 			}
-		}, "the load generator was late: the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own, or lower the rate"},
+		}, "the load generator was late: 1 in 100 requests started more than 4.000ms late, where 1.000ms is allowed; lower the rate, or give generator and server CPUs of their own"},
 		{"all fail, and it is late", nil, func(p *subject) {
 			failing(1)(p)
 			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {

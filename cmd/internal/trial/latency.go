@@ -159,7 +159,7 @@ func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.
 }
 
 func lateText(l *load.Result) string {
-	return fmt.Sprintf(lateFailure+": the 99th percentile of its starts by %s, where %s is allowed: give generator and server CPUs of their own, or lower the rate",
+	return fmt.Sprintf(lateFailure+": 1 in 100 requests started more than %s late, where %s is allowed; lower the rate, or give generator and server CPUs of their own",
 		unit.Seconds(*l.Lateness.P99), unit.Seconds(l.Lateness.Bound))
 }
 
@@ -178,7 +178,7 @@ func LateNote(samples []*Sample) string {
 	if worst == 0 {
 		return ""
 	}
-	return lateFailure + ", the 99th percentile of its starts by up to " + unit.Seconds(worst)
+	return lateFailure + ": 1 in 100 requests started up to " + unit.Seconds(worst) + " late or later"
 }
 
 // repeatNote says how many runs of samples were repeated because the generator was late; ""

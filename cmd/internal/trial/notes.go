@@ -39,7 +39,8 @@ func heapOnlyNote(samples []*Sample) string {
 }
 
 // heapTreeNote says what --thp heap did to the programs of the tree: of those of one name in
-// the last run that has it, or in one in which one was not changed.
+// the last run that has it, or in one in which one was not changed; "" where there is one, and all
+// that was asked for was done.
 func heapTreeNote(samples []*Sample) string {
 	var all []HeapPrograms
 	for _, s := range slices.Backward(samples) {
@@ -53,7 +54,7 @@ func heapTreeNote(samples []*Sample) string {
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(all) == 0 || len(all) == 1 && all[0].Reason == "" && all[0].Changed == all[0].Execs {
 		return ""
 	}
 	slices.SortStableFunc(all, func(a, b HeapPrograms) int {

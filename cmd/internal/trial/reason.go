@@ -60,7 +60,7 @@ func (s *Sample) IgnoreExit() string {
 	if _, best := reasonIn(s.Tail); !strings.HasPrefix(s.Failure, "exit code ") || s.Tail != "" && best < crashes {
 		return ""
 	}
-	return "; --ignore-exit counts runs that end so"
+	return "; --ignore-exit counts such runs, too"
 }
 
 // reasonIn returns the line of text that says why, and its rank.

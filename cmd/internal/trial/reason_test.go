@@ -94,7 +94,7 @@ func TestIgnoreExitHint(t *testing.T) {
 		{"killed by SIGKILL", "", false},
 	} {
 		s := &Sample{Failure: c.failure, Tail: c.tail}
-		if got := s.IgnoreExit(); (got == "; --ignore-exit counts runs that end so") != c.want || !c.want && got != "" {
+		if got := s.IgnoreExit(); (got == "; --ignore-exit counts such runs, too") != c.want || !c.want && got != "" {
 			t.Errorf("%s, %q: %q", c.failure, c.tail, got)
 		}
 	}

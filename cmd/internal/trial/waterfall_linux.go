@@ -180,7 +180,7 @@ func (r *peakReader) best(peak uint64) *Waterfall {
 		if w.OfPeak >= NearPeak {
 			if rss > peak {
 				w.Process.Notes = append(w.Process.Notes, fmt.Sprintf(
-					"RSS is %s above the peak RSS: here each page is counted, there by the kernel, which adds up what each CPU counted only now and then", unit.Size(rss-peak)))
+					"RSS is %s above the peak RSS: here each page is counted, while the kernel's peak RSS is approximate", unit.Size(rss-peak)))
 			}
 			return w
 		}

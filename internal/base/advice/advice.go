@@ -104,7 +104,7 @@ var rules = []struct {
 		used := max(f.WindowPages-most, 1)
 		return Advice{
 			What:  "khugepaged re-populates memory that programs have released.",
-			Means: fmt.Sprintf("It makes huge pages of %s even if only %d of %d base pages are in use, so a heap that has shrunk can grow to %s times what it holds, in the background, over minutes.", f.whose(), used, f.WindowPages, unit.Rate(float64(f.WindowPages)/float64(used))),
+			Means: fmt.Sprintf("It makes huge pages of %s even with only %d of %d base pages in use, so a heap that has shrunk can grow to %s times what it holds, in the background, over minutes.", f.whose(), used, f.WindowPages, unit.Rate(float64(f.WindowPages)/float64(used))),
 			Do:    "Make huge pages only of windows that are full:", Code: set("0", MaxPtesNoneFile),
 			See: "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround",
 		}

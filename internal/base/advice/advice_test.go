@@ -57,7 +57,7 @@ func TestAdviceIsComplete(t *testing.T) {
 		}
 	}
 	if a, ok := ByID("max-ptes-none", &Facts{Enabled: "always", MaxPtesNone: &n, WindowPages: 512}); !ok ||
-		!strings.Contains(a.Means, "1 of 512 base pages are in use") || !strings.Contains(a.Means, fmt.Sprint(512)+" times") {
+		!strings.Contains(a.Means, "1 of 512 base pages in use") || !strings.Contains(a.Means, fmt.Sprint(512)+" times") {
 		t.Errorf("%+v", a)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Refuses is why the kernel refuses what this process has the capabilities for.
-const Refuses = "the kernel refuses it, with the capabilities that it needs: a security module (SELinux, AppArmor, Yama) or another user namespace protects the process"
+const Refuses = "refused although folio has the capabilities it needs: a security module (SELinux, AppArmor, Yama) or another user namespace protects the process"
 
 const protected = "protected (setuid, with more capabilities than this process, or by kernel.yama.ptrace_scope)"
 

@@ -15,7 +15,7 @@ const name = "folio-fleet"
 
 const long = `folio-fleet reads from Prometheus what the services of a fleet lose to memory, recommends
 settings for them, and compares settings, on several nodes or on pods that serve. It changes
-no workload, but for the time of a canary.`
+no workload, except during a canary.`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 

@@ -9,7 +9,7 @@ import (
 func TestTemplateSettings(t *testing.T) {
 	for env, want := range map[string]string{
 		`{name: GOMEMLIMIT, value: 1024Mi}`: "container program: env GOMEMLIMIT=1024Mi: a Go program ends at its start with this value; write GOMEMLIMIT=1024MiB",
-		`{name: GOGC, value: "200%"}`:       "container program: env GOGC=200%: a Go program takes this value for 100; write GOGC=200",
+		`{name: GOGC, value: "200%"}`:       "container program: env GOGC=200%: Go ignores this value and uses 100; write GOGC=200",
 		`{name: GOMEMLIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}`:                                        `container program: env GOMEMLIMIT of limits.memory with divisor 1Mi: a Go program reads the number as bytes; write divisor: "1"`,
 		`{name: GOMEMLIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: "1"}}}`:                                        "",
 		`{name: GOMEMLIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory}}}`:                                                      "",

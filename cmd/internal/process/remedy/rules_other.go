@@ -149,9 +149,9 @@ func files(f *Facts) []Remedy {
 	return []Remedy{{
 		Title: "Pages of files",
 		Of:    []Share{{waterfall.Text, text}, {waterfall.Files, mapped}},
-		What:  fmt.Sprintf("%s are pages of files.", unit.Size(text+mapped)),
+		What:  fmt.Sprintf("Code %s, other mapped files %s.", unit.Size(text), unit.Size(mapped)),
 		Means: "The kernel drops clean ones, and writes back the others, when memory is short. A cgroup reclaims them before it kills.",
-		Do:    "Nothing, unless the program maps files that it no longer needs: unmap those.", See: docProc,
+		Do:    "Unmap files that the program no longer needs.", See: docProc,
 	}}
 }
 

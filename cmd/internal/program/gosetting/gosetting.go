@@ -110,7 +110,7 @@ type rule struct {
 }
 
 var rules = map[string]rule{
-	"GOGC": {readsGOGC, "a Go program takes this value for 100",
+	"GOGC": {readsGOGC, "Go ignores this value and uses 100",
 		"a whole percentage such as GOGC=200, or off", meantGOGC},
 	"GOMEMLIMIT": {readsGOMEMLIMIT, "a Go program ends at its start with this value",
 		"a whole number with B, KiB, MiB, GiB or TiB, such as GOMEMLIMIT=512MiB, or off", meantGOMEMLIMIT},

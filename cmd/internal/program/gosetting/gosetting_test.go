@@ -20,7 +20,7 @@ import (
 func TestCheck(t *testing.T) {
 	const (
 		dies    = "a Go program ends at its start with this value; "
-		hundred = "a Go program takes this value for 100; "
+		hundred = "Go ignores this value and uses 100; "
 		ignores = "a Go program ignores this value; "
 		size    = "want a whole number with B, KiB, MiB, GiB or TiB, such as GOMEMLIMIT=512MiB, or off"
 	)

@@ -7,7 +7,7 @@ var firingSettings = []fires{
 	{"a GOGC that Go does not read", k515, func(w *world) {
 		w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(100) })
 		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOGC=200%")
-	}, "warning go-setting-ignored", []string{"GOGC=200%", "takes this value for 100", "GOGC=200"}},
+	}, "warning go-setting-ignored", []string{"GOGC=200%", "ignores this value and uses 100", "GOGC=200"}},
 	{"a GOGC that Go does not read, and another that the program set", k515, func(w *world) {
 		w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(300) })
 		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOGC=200%")

@@ -87,7 +87,7 @@ func (p *planner) takeResult() error {
 	}
 	f := r.Program()
 	if f == nil || f.Kind != result.KindTune {
-		return fmt.Errorf("it is a result of %s: want one of tune", r.Header().Kind)
+		return fmt.Errorf("it is a result of folio %s; want one of folio tune", r.Header().Kind)
 	}
 	p.Setting, p.Notes, err = recommended(f)
 	return err

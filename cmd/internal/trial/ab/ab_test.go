@@ -77,7 +77,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	r, err := Compare(t.Context(), arms(wall(1), failing(1, 1)), plainOptions)
-	if r != nil || err == nil || err.Error() != "b failed: exit code 3: out of cheese; --ignore-exit counts runs that end so" {
+	if r != nil || err == nil || err.Error() != "b failed: exit code 3: out of cheese; --ignore-exit counts such runs, too" {
 		t.Errorf("%v, %v", r, err)
 	}
 	r, err = Compare(t.Context(), arms(wall(1), failing(2, 5)), plainOptions)
