@@ -164,7 +164,7 @@ func abDifference(x *result.ABFigure) (diff, interval string) {
 }
 
 func abFigures(c *result.ABComparison) *Table {
-	t := &Table{Caption: "Medians; differences are paired within rounds, so adjusted for drift; simultaneous 95% intervals; ~: not significant",
+	t := &Table{Caption: "base, this: medians of all rounds; difference: median of those within the rounds, so adjusted for drift, with simultaneous 95% intervals; ~: not significant",
 		Head: drop(cols("figure", "base", "this", "difference", "95% interval", "rounds"), "rounds", "95% interval")}
 	for i := range c.Figures {
 		x := &c.Figures[i]

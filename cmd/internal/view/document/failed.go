@@ -1,6 +1,7 @@
 package document
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,8 +61,15 @@ func again(f *result.File) []Step {
 		}
 		command = folio + " --build " + result.Quote(b.Package) + whole
 	}
-	if strings.HasPrefix(f.Error, "interrupted") {
+	switch {
+	case strings.HasPrefix(f.Error, "interrupted"):
 		return []Step{{"Measure again:", command}}
+	case p.Requests != nil && len(f.Arms) > 0 && !slices.ContainsFunc(f.Arms, func(a result.Arm) bool {
+		return a.Load != nil && a.Load.Runs > 0 || a.Load == nil || a.Load.LateRuns == 0
+	}):
+		rate := "--rate " + strconv.FormatFloat(p.Requests.Rate, 'f', -1, 64)
+		lower := "--rate " + strconv.FormatFloat(max(1, math.Floor(0.7*p.Requests.Rate)), 'f', -1, 64)
+		return []Step{{"Measure again at a lower rate:", strings.Replace(command, rate+" ", lower+" ", 1)}}
 	}
 	out := []Step{{"See how it ends by itself:", whole}}
 	if p.Build != nil || p.Ready != "" { // a server does not end

@@ -28,7 +28,8 @@ func labSection(f *result.Lab) *Section {
 		if e.Parameters.Rounds == 0 && e.Error == nil && f.Interrupted {
 			continue // it did not begin
 		}
-		b := labBlock(e)
+		alone := len(f.Experiments) == 1
+		b := labBlock(e, alone)
 		s.Blocks = append(s.Blocks, b)
 		if e.Error != nil {
 			s.Notes = append(s.Notes, e.Name+": "+strings.TrimPrefix(*e.Error, e.Name+": "))
@@ -38,7 +39,7 @@ func labSection(f *result.Lab) *Section {
 				s.Notes = append(s.Notes, text)
 			}
 		}
-		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1,
+		a := Answer{Goal: e.Name + ": " + e.Question, Main: alone,
 			Sure: formatf("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Plural(e.Parameters.Rounds, "round"))}
 		if e.Parameters.Rounds < 6 {
 			a.Sure += ": too few for an interval"
@@ -48,7 +49,13 @@ func labSection(f *result.Lab) *Section {
 		} else {
 			a.Text = "No answer: too little was measured."
 		}
-		if len(f.Experiments) == 1 {
+		if alone {
+			for i, c := range e.Conclusions[min(1, len(e.Conclusions)):] {
+				a.Detail = strings.TrimSpace(a.Detail + " " + strings.TrimSpace(c))
+				if i < briefConclusions {
+					a.Brief = a.Detail
+				}
+			}
 			s.Answers = append(s.Answers, a)
 		} else {
 			b.Lead, b.Sure = a.Text, a.Sure // the list of contents has it, too
@@ -57,12 +64,15 @@ func labSection(f *result.Lab) *Section {
 	return s
 }
 
+// briefConclusions is how many conclusions stand below the first one where not all is shown.
+const briefConclusions = 3
+
 // labBlock is an experiment: one chart, and folded away what else it found, its tables,
-// what did not run, and what others measured.
-func labBlock(e *result.LabExperiment) *Block {
+// what did not run, and what others measured. Of the only one the answer has what it found.
+func labBlock(e *result.LabExperiment, alone bool) *Block {
 	b := &Block{Key: true, Title: e.Name + ": " + e.Question}
 	more, others := &Fold{}, &Fold{Title: "Measured by others, on other machines"}
-	if len(e.Conclusions) > 0 {
+	if len(e.Conclusions) > 0 && !alone {
 		more.Words = slices.Clone(e.Conclusions[1:]) // the first one is above
 		if len(more.Words) > 0 && IsDetail(more.Words[0]) {
 			more.Words = slices.Clone(e.Conclusions) // a detail needs its sentence

@@ -20,7 +20,7 @@ func loadBlock(arms []report.Loaded) *Block {
 		labels = append(labels, p.Name)
 	}
 	perRequest := figure.ByKey("cpu_per_request_seconds")
-	tb := &Table{Caption: report.LoadCaption, Head: cols(append(labels, perRequest.Short, "runs")...), Sort: len(arms) > 1}
+	tb := &Table{Caption: report.LoadCaption(arms), Head: cols(append(labels, perRequest.Short, "runs")...), Sort: len(arms) > 1}
 	for _, a := range arms {
 		row := []Cell{plain(a.Name), num(unit.Number(a.Load.Intended), float64(a.Load.Intended)),
 			num(report.FailedRequests(a.Load), float64(a.Load.Failed))}
@@ -65,7 +65,7 @@ func loadSays(f *result.File) string {
 
 // delaysBlock says what delays the slow requests of arms; nil where nothing is known.
 func delaysBlock(arms ...*result.Arm) *Block {
-	tb := &Table{Caption: "Slow requests, the slowest percent, that overlap a cause",
+	tb := &Table{Caption: "Slow requests, the slowest 1 in 100, that overlap a cause",
 		Head: cols("cause", "of the slow requests", "of all requests", "of the slow ones by chance", "beyond chance", "p", "found")}
 	b := &Block{Title: "What delays requests", Tables: []*Table{tb}}
 	for _, a := range arms {

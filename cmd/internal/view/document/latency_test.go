@@ -114,7 +114,7 @@ func TestTimelineDrawsReadings(t *testing.T) {
 		t.Errorf("%q, want %q", b.Words, want)
 	}
 	c := b.Charts[0]
-	if want := formatf("Read: heap in use %d of %d, live heap %d of %d.", n-1, n, n-1, n); !strings.Contains(c.Caption, want) {
+	if want := formatf("Known: heap in use %d of %d, live heap %d of %d.", 2*n-2, 2*n, n-1, n); !strings.Contains(c.Caption, want) {
 		t.Errorf("%q, want %q", c.Caption, want)
 	}
 	gaps := make(map[string][]int)

@@ -134,13 +134,19 @@ func known[V uint32 | uint64 | int64](values []*V, at []float64) (y, x []float64
 	return y, x
 }
 
+// leastBin is the least time in seconds that a rate is of: one event between two readings that
+// are close together is no rate.
+const leastBin = 1
+
 // rateLane is a lane of a count by its rate between readings.
 func rateLane(label string, s LaneSeries) Lane {
 	out := s
 	out.Kind, out.Area, out.Step, out.X, out.Y = "line", true, true, nil, nil
-	for i := 1; i < len(s.X); i++ {
-		if d := s.X[i] - s.X[i-1]; d > 0 {
-			out.X, out.Y = append(out.X, s.X[i-1]), append(out.Y, max(0, s.Y[i]-s.Y[i-1])/d)
+	from := 0
+	for i := range s.X {
+		if d := s.X[i] - s.X[from]; d >= leastBin || d > 0 && i == len(s.X)-1 {
+			out.X, out.Y = append(out.X, s.X[from]), append(out.Y, max(0, s.Y[i]-s.Y[from])/d)
+			from = i
 		}
 	}
 	out.X, out.Y = append(out.X, s.X[len(s.X)-1]), append(out.Y, 0)

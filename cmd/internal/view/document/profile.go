@@ -1,10 +1,7 @@
 package document
 
 import (
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -50,7 +47,11 @@ func whereBlock(splits []split) *Block {
 		if s.of != nil && s.of.Samples > 0 {
 			rows = append(rows, s)
 			c.Y.Categories = append(c.Y.Categories, s.name)
-			tb.Head = append(tb.Head, Column{Label: s.name, Num: true}, Column{Label: "share", Num: true})
+			share := "share"
+			if len(splits) > 1 {
+				share = s.name + ", share"
+			}
+			tb.Head = append(tb.Head, Column{Label: s.name, Num: true}, Column{Label: share, Num: true})
 		}
 	}
 	if len(rows) == 0 {
@@ -128,15 +129,6 @@ func restRow(name string, rest []result.ClassShare) []Row {
 		return nil
 	}
 	return []Row{row}
-}
-
-// thousandths rounds a share as [unit.Percent] prints it.
-func thousandths(fraction float64) int {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(unit.Percent(fraction), "%"), 64)
-	if err != nil {
-		return 0 // unknown
-	}
-	return int(math.Round(10 * percent))
 }
 
 const sitesTitle = "Call sites with the most memory tax"

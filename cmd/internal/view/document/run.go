@@ -123,14 +123,14 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 		}
 	default:
 		a.Figure = unit.Percent(tax.Fraction)
-		a.Text = formatf("[%s, %s] of CPU time goes to memory", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
+		a.Text = formatf("of CPU time goes to memory (95%% interval %s to %s)", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
 		switch gc := found.Profile.GCFraction; {
 		case !found.Profile.Kernel && gc != nil:
 			a.Text += formatf(", without page faults: GC %s", unit.Percent(*gc))
 		case !found.Profile.Kernel:
 			a.Text += ", without page faults"
 		case gc != nil:
-			a.Text += formatf(": GC %s, the rest %s", unit.Percent(*gc), unit.Percent(float64(max(thousandths(tax.Fraction)-thousandths(*gc), 0))/1000))
+			a.Text += formatf(": GC %s", unit.Percent(*gc))
 		}
 		a.Text += "."
 		a.Sure = strings.TrimSuffix(a.Sure, ".") + formatf("; shares from %s.", unit.Plural(int(found.Profile.Samples), "sample"))
@@ -195,6 +195,8 @@ func nextStep(f result.NextStep) Answer {
 	}
 	if strings.HasPrefix(f.Fix, "folio ") {
 		a.Line = f.Fix
+	} else if where, ok := strings.CutPrefix(f.Fix, "at "); ok {
+		a.Sure = "Where: " + where
 	} else {
 		a.Sure = "Try: " + f.Fix
 	}

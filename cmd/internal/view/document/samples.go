@@ -89,7 +89,8 @@ func newRuns(of target, race int, apart bool, arms []ranArm) *Runs {
 		n += out.runs
 		out.thin()
 		if m := a.median; m != nil && out.runs > 0 {
-			out.N, out.Median, out.Text = m.N, new(of.scale(m.Median)), of.text(m.Median)
+			median := short(of.scale(m.Median)) // as the runs, so that the only one is its median
+			out.N, out.Median, out.Text = m.N, &median, of.text(median/of.scale(1))
 			if m.Lo != nil && m.Hi != nil {
 				out.Lo, out.Hi = new(of.scale(*m.Lo)), new(of.scale(*m.Hi))
 				out.Between = of.text(*m.Lo) + " to " + of.text(*m.Hi)
@@ -209,10 +210,10 @@ func (r *Runs) draw(of target, one string) *Block {
 	strip := &Chart{Kind: Strip, Title: "Every run: " + of.label(), X: x, Partly: true, Link: several, Runs: r,
 		Caption: "One dot per run, as measured, not adjusted for drift. Line: median; band: its 95% interval."}
 	order := &Chart{Kind: Order, Title: "Every run, in order: " + of.label(), X: Axis{Label: "run", Format: Count}, Y: x,
-		Partly: true, Link: several, From: strip, Height: 320, Caption: "Drift that all share is the machine's."}
+		Partly: true, Link: several, From: strip, Height: 320, Caption: "Drift that all settings share comes from the machine."}
 	switch {
 	case r.Apart:
-		order.Caption = "Each file has an order of its own: its runs were made at another time than those of the others. A drift along a line is the machine's."
+		order.Caption = "Each file has an order of its own: its runs were made at another time than those of the others. Drift along a line comes from the machine."
 	case several:
 		order.Caption += " Bands: rounds, or groups of rounds if there are many."
 	}

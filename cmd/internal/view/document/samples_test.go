@@ -52,7 +52,7 @@ func TestRuns(t *testing.T) {
 	if lost.Lost != 1 || len(lost.V) != 2 || len(lost.Failed) != 1 || lost.Failed[0].Round != 2 || lost.Failed[0].Why != "exit code 3" {
 		t.Errorf("an arm with a failed run: %+v", lost)
 	}
-	if a := r.Arms[0]; a.N != 8 || *a.Median != f.Arms[0].Measured.Median || *a.Lo != *f.Arms[0].Measured.Lo || a.race != 3 {
+	if a := r.Arms[0]; a.N != 8 || math.Abs(*a.Median-f.Arms[0].Measured.Median) > 1e-4 || *a.Lo != *f.Arms[0].Measured.Lo || a.race != 3 {
 		t.Errorf("the default: %+v", a)
 	}
 	if got := cellsOf(tb.Rows[4]); got != "GOGC=250 1.723s  1.670s 1.777s 3 3 1 exit code 3" {

@@ -67,13 +67,13 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 		tb.Rows = append(tb.Rows, row)
 	}
 	if u := unseen; u != nil && u.Denied > 0 {
-		s.Notes = append(s.Notes, formatf("not read: %d processes of other users or protected, with %s of anonymous memory: run with CAP_SYS_PTRACE (sudo), unless a security module or another user namespace protects them", u.Denied, unit.Size(u.DeniedBytes)))
+		s.Notes = append(s.Notes, formatf("not read: %s of other users or protected, with %s of anonymous memory: run with CAP_SYS_PTRACE (sudo), unless a security module or another user namespace protects them", unit.Plural(u.Denied, "process"), unit.Size(u.DeniedBytes)))
 	}
 	if u := unseen; u != nil && u.Hidden != nil {
 		s.Notes = append(s.Notes, formatf("hidden: %s", *u.Hidden))
 	}
 	if u := unseen; u != nil && u.Small > 0 {
-		s.Notes = append(s.Notes, formatf("not listed: %d processes with less than one window of anonymous memory", u.Small))
+		s.Notes = append(s.Notes, formatf("not listed: %s with less anonymous memory than one huge page", unit.Plural(u.Small, "process")))
 	}
 	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
 		Text: "in dense windows of these processes could be on huge pages, and is not.",
@@ -203,6 +203,8 @@ func largestAnswer(w *result.Waterfall) *Answer {
 	a.Text = formatf("of %s RSS (%s): %s.", unit.Size(w.RSS), unit.Percent(float64(most.Bytes)/float64(max(w.RSS, 1))), lower(most.Title))
 	if !most.InUse {
 		a.Text = "at most " + a.Text
+	} else if w.Together > 0 {
+		a.Detail = formatf("Up to %s is reclaimable, see below.", unit.Size(w.Together))
 	}
 	return a
 }

@@ -153,8 +153,8 @@ func cpuOf(s *result.Series, of []*float64) points {
 // heapInUse is the heap where GC cycles tell it: when they start, and what is live when
 // they have ended.
 func heapInUse(s *result.Series) points {
-	p, last := points{all: s.GC.Len()}, 0.0
-	for i := range p.all {
+	p, last := points{all: 2 * s.GC.Len()}, 0.0
+	for i := range s.GC.Len() {
 		if s.GC.Start[i] == 0 || s.GC.Live[i] == 0 {
 			p.skip()
 			continue
@@ -164,7 +164,7 @@ func heapInUse(s *result.Series) points {
 		p.add(begin, float64(s.GC.Start[i]))
 		p.add(max(begin, end), float64(s.GC.Live[i]))
 		last = max(begin, end)
-		p.read++
+		p.read += 2
 	}
 	return p
 }
@@ -267,7 +267,7 @@ func timeline(runs []timed) *Block {
 		b.Words = append(b.Words, formatf("Not in the chart, with too few readings: %s.", join(missing)))
 	}
 	if len(partly) > 0 {
-		c.Caption += formatf(" Not all is known of GC cycles of which several ended between two readings. Read: %s.", join(partly))
+		c.Caption += formatf(" If several GC cycles end between two readings, only the last is fully known. Known: %s.", join(partly))
 	}
 	for _, r := range runs {
 		if n := r.series.GC.Stride; n > 1 {
@@ -276,7 +276,7 @@ func timeline(runs []timed) *Block {
 	}
 	if i := slices.IndexFunc(runs, func(r timed) bool { return r.load != nil }); i >= 0 {
 		c.Title = "Memory, latency, GC cycles and page faults over time"
-		c.Caption += formatf(" A request is in the window of %s in which it was to start; slow are the slowest percent.", unit.Seconds(runs[i].load.Window))
+		c.Caption += formatf(" A request is in the window of %s in which it was to start; slow: the slowest 1 in 100.", unit.Seconds(runs[i].load.Window))
 	}
 	if len(runs) > 1 {
 		c.Caption += " One run of each."

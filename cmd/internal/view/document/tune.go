@@ -405,6 +405,9 @@ func (t *tuned) heads(tb *Table) {
 	}
 }
 
+// briefRivals is how many settings that are no answer are listed where not all is shown.
+const briefRivals = 2
+
 // table lists the final: the default first, then the best first. Where there was none,
 // it lists what was measured.
 func (t *tuned) table() *Table {
@@ -416,9 +419,14 @@ func (t *tuned) table() *Table {
 		against = "default"
 	}
 	tb := &Table{
-		Caption: formatf("Ranked by %s, adjusted for drift; simultaneous 95%% intervals; = not different from the %s, ? may be as good, too few runs to tell; the answer judges each setting alone", t.of.label(), against),
+		Caption: formatf("Ranked by %s, adjusted for drift; simultaneous 95%% intervals", t.of.label()),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
-			Column{Label: "peak RSS", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
+			Column{Label: "peak RSS", Num: true}, Column{Label: "peak RSS vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
+	}
+	for _, m := range []struct{ mark, text string }{{"=", "not different from the " + against}, {"?", "too few runs to tell from the " + against}} {
+		if slices.ContainsFunc(t.arms, func(a tunedArm) bool { return a.Final != nil && report.Mark(t.file, a.Arm) == m.mark }) {
+			tb.Caption += "; " + m.mark + " " + m.text
+		}
 	}
 	if report.AnyGrowing(t.file) {
 		tb.Caption += "; " + report.Growing
@@ -427,8 +435,8 @@ func (t *tuned) table() *Table {
 	tb.Head[3].Label, tb.Head[5].Minor = "answer", true
 	t.heads(tb)
 	drop(tb.Head, t.noun()+"s")
-	order := t.ranked()
-	for _, a := range order {
+	order, rivals := t.ranked(), 0
+	for i, a := range order {
 		delta, more := plain(report.OverLimit(a.Arm)), plain("") // the first of the default, which has no ratio
 		if e := a.Final.Ratio; e != nil {
 			delta = num(report.Change(e), e.Ratio)
@@ -441,7 +449,10 @@ func (t *tuned) table() *Table {
 		if stands := report.Mark(t.file, a.Arm); stands == "=" || stands == "?" {
 			mark = strings.TrimPrefix(name+", "+stands, ", ")
 		}
-		tb.Rows = append(tb.Rows, Row{Mark: name != "", Cells: append([]Cell{
+		if i > 0 && name == "" {
+			rivals++
+		}
+		tb.Rows = append(tb.Rows, Row{Mark: name != "", Minor: i > 0 && name == "" && rivals > briefRivals, Cells: append([]Cell{
 			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more,
 			num(itoa(a.Final.N), float64(a.Final.N)),
 		}, t.cells(a)...)})
@@ -467,28 +478,4 @@ func peak(a *tunedArm) Cell {
 		return num(report.Peak(a.Arm, *m), *m)
 	}
 	return plain("-")
-}
-
-// measured lists the arms of a search that ended before anything could be compared.
-func (t *tuned) measured() *Table {
-	tb := &Table{Caption: "Medians as measured. Do not compare them: the machine may have changed its speed in between.",
-		Head: drop(append(cols("setting", t.of.label(), "peak RSS", t.noun()+"s"), Column{Label: "status"}), t.noun()+"s")}
-	for i := range t.arms {
-		a := &t.arms[i]
-		median := plain("-")
-		if m := a.Measured; m != nil {
-			median = num(t.of.text(m.Median), m.Median)
-		}
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), median,
-			a.peak(), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
-	}
-	return tb
-}
-
-// peak is the cell of an arm's peak memory.
-func (a *tunedArm) peak() Cell {
-	if a.memory.N == 0 {
-		return plain("-")
-	}
-	return num(report.Peak(a.Arm, a.memory.Median), a.memory.Median)
 }

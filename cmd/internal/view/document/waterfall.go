@@ -11,7 +11,7 @@ import (
 // waterfallBlock draws the parts of RSS, and lists them. gc says how the GC is set.
 func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	c := &Chart{Kind: Bars, Title: "RSS by part", X: Axis{Label: "memory", Format: Bytes},
-		Caption: formatf("The parts add up to RSS, %s. In the table, how says where a size is from: read of the kernel or the Go runtime, computed from that by a rule, or the remainder, which nothing else accounts for.", unit.Size(w.RSS))}
+		Caption: formatf("The parts add up to RSS, %s. Column how: read from the kernel or the Go runtime, computed from that, or the remainder.", unit.Size(w.RSS))}
 	other := int64(0)
 	in := Series{Name: "in memory", Color: 1}
 	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "counted by the runtime", "changed while read", "how")}

@@ -25,8 +25,8 @@ func TestABPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"folio ab", "HEAD against main", "wall time -50.0% (-50.0% to -50.0%), better; CPU time -50.0%",
-		"the interval is -50.0% to -50.0%", "main.&lt;load&gt;", "CPU time by class", "10 rounds in "} {
+	for _, want := range []string{"folio ab", "HEAD against main", "wall time -50.0% [-50.0%, -50.0%], better; CPU time -50.0%",
+		"the 95% interval is -50.0% to -50.0%", "main.&lt;load&gt;", "CPU time by class", "10 rounds in "} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

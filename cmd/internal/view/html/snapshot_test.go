@@ -80,7 +80,7 @@ func TestInspectPage(t *testing.T) {
 		t.Error("of a program that is not Go: the heap is meant")
 	}
 	text = string(pageOf(t, resulttest.List("prog")))
-	for _, want := range []string{"160.0MiB</p>", "3 processes of other users or protected, with 70.00MiB of anonymous memory: run with CAP_SYS_PTRACE", "40 processes with less than one window", "xxx...</bdi>", "<bdi>1.26.8</bdi>"} {
+	for _, want := range []string{"160.0MiB</p>", "3 processes of other users or protected, with 70.00MiB of anonymous memory: run with CAP_SYS_PTRACE", "40 processes with less anonymous memory than one huge page", "xxx...</bdi>", "<bdi>1.26.8</bdi>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the list does not say %q", want)
 		}

@@ -124,6 +124,7 @@ func ABFound(c *result.ABComparison) string {
 // ABSentence says what a figure differs in.
 func ABSentence(f *result.ABFigure) string {
 	diff, interval := ABDifference(f)
+	within := "[" + strings.Replace(interval, " to ", ", ", 1) + "]" // as tune has it
 	label := ABLabel(f.Key)
 	switch better, different := f.Better(); {
 	case interval == "":
@@ -134,11 +135,11 @@ func ABSentence(f *result.ABFigure) string {
 		}
 		return fmt.Sprintf("no difference in %s found", label)
 	case !different:
-		return fmt.Sprintf("no difference in %s found (%s)", label, interval)
+		return fmt.Sprintf("no difference in %s found %s", label, within)
 	case better:
-		return fmt.Sprintf("%s %s (%s), better", label, diff, interval)
+		return fmt.Sprintf("%s %s %s, better", label, diff, within)
 	default:
-		return fmt.Sprintf("%s %s (%s), worse", label, diff, interval)
+		return fmt.Sprintf("%s %s %s, worse", label, diff, within)
 	}
 }
 
@@ -223,10 +224,10 @@ func abVerdict(f *result.AB, g *result.ABGate) (verdict, why string) {
 	case g.Lo == nil || g.Hi == nil:
 		return "too few rounds to tell", unit.Plural(x.N, "round")
 	}
-	why = "the interval is " + signed(*g.Lo) + " to " + signed(*g.Hi)
+	why = "the 95% interval is " + signed(*g.Lo) + " to " + signed(*g.Hi)
 	switch {
 	case g.Absolute || x.Base <= 0:
-		why = "the interval is " + abInterval(x, *g.Lo, *g.Hi)
+		why = "the 95% interval is " + abInterval(x, *g.Lo, *g.Hi)
 	case x.Ratio == nil: // its difference is shown in points, or in its unit
 		why += " of the base"
 	}

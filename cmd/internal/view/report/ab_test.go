@@ -21,11 +21,11 @@ func TestABPoints(t *testing.T) {
 		t.Errorf("%q, %q", diff, interval)
 	}
 	f.Detectable = new(0.5)
-	if got, want := ABSentence(f), "no difference in GC share found (-40.1 to +1.2 points)"; got != want {
+	if got, want := ABSentence(f), "no difference in GC share found [-40.1, +1.2 points]"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Different = true
-	if got, want := ABSentence(f), "GC share -35.0 points (-40.1 to +1.2 points), better"; got != want {
+	if got, want := ABSentence(f), "GC share -35.0 points [-40.1, +1.2 points], better"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f = figureOf("gc_cpu_fraction", result.UnitFraction, 0.4, 0, 0, 0)
@@ -115,15 +115,15 @@ func TestABGates(t *testing.T) {
 			Bound: "gc_cycles>+5e-1%", Key: "gc_cycles", Verdict: result.VerdictUnknown},
 		"--fail-if 'oom_kills>+1': cannot be judged: not measured": {
 			Bound: "oom_kills>+1", Key: "oom_kills", Absolute: true, Verdict: result.VerdictUnknown},
-		"--fail-if 'major_faults>+1%': passed: the interval is 0 to 0": {
+		"--fail-if 'major_faults>+1%': passed: the 95% interval is 0 to 0": {
 			Bound: "major_faults>+1%", Key: "major_faults", Lo: new(0.0), Hi: new(0.0), Verdict: result.VerdictWithin},
 		"--fail-if 'wall>+5%': too few rounds to tell: 3 rounds": {
 			Bound: "wall>+5%", Key: "wall_seconds", Verdict: result.VerdictNoisy},
-		"--fail-if 'gc_cycles>+1': failed: the interval is +4 to +5": {
+		"--fail-if 'gc_cycles>+1': failed: the 95% interval is +4 to +5": {
 			Bound: "gc_cycles>+1", Key: "gc_cycles", Absolute: true, Lo: new(4.0), Hi: new(5.0), Verdict: result.VerdictBeyond},
-		"--fail-if 'gc_share>+5%': passed: the interval is -75.0% to -25.0% of the base": {
+		"--fail-if 'gc_share>+5%': passed: the 95% interval is -75.0% to -25.0% of the base": {
 			Bound: "gc_share>+5%", Key: "gc_cpu_fraction", Lo: new(-0.75), Hi: new(-0.25), Verdict: result.VerdictWithin},
-		"--fail-if 'gc_share>-20points': too noisy to tell: the interval is -30.0 to -10.0 points": {
+		"--fail-if 'gc_share>-20points': too noisy to tell: the 95% interval is -30.0 to -10.0 points": {
 			Bound: "gc_share>-20points", Key: "gc_cpu_fraction", Absolute: true, Lo: new(-0.3), Hi: new(-0.1), Verdict: result.VerdictNoisy},
 	} {
 		g.Arm = 1

@@ -177,12 +177,11 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		s.Notes = append(s.Notes, what+".")
 	}
 	if less := rec.Saves; less != nil && rec.Goal == result.GoalFastest {
-		ratio, size := less.Ratio, less.Memory
+		size := less.Memory
 		if a := armOf(f, less.Arm); arm == def && a.Final != nil { // as the table has it
-			ratio, size = a.Final.Ratio, a.Final.MemoryRatio
+			size = a.Final.MemoryRatio
 		}
-		s.More = append(s.More, fmt.Sprintf("%s (?) takes less memory and may be as good: %s %s, peak RSS %s, against %s.",
-			less.Arm, f.Metric.Label(), Change(ratio), memoryChange(size), rec.Arm))
+		s.More = append(s.More, fmt.Sprintf("%s (?) takes less memory and may be as good: peak RSS %s against %s.", less.Arm, memoryChange(size), rec.Arm))
 	}
 	return s
 }
@@ -329,11 +328,13 @@ func LeftEarly(a *result.Arm) string {
 	case a.Left != nil && a.Left.AtLeast > 0:
 		return fmt.Sprintf("dropped early: at least %gx slower than the best", a.Left.AtLeast)
 	case a.Left != nil:
-		return "dropped early"
+		return strings.TrimSuffix("dropped early: "+a.Reason, ": ")
 	case OverLimit(a) != "":
 		return OverLimit(a)
+	case strings.HasPrefix(a.Reason, "the same as "):
+		return strings.TrimPrefix(a.Reason, "the ")
 	case a.Status == string(result.StatusSame), a.Status == string(result.StatusFailed):
-		return a.Status + ": " + strings.TrimPrefix(a.Reason, "the same ")
+		return a.Status + ": " + a.Reason
 	}
 	return ""
 }

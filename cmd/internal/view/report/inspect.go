@@ -36,10 +36,11 @@ func About(p *result.Process) (out []string) {
 	case !*p.IsGo:
 		out = append(out, "not Go")
 	default:
-		for _, s := range []*string{p.GoVersion, p.Module} {
-			if s != nil {
-				out = append(out, *s)
-			}
+		if p.GoVersion != nil {
+			out = append(out, *p.GoVersion)
+		}
+		if p.Module != nil && *p.Module != p.Name {
+			out = append(out, *p.Module)
 		}
 	}
 	if p.Memfd {

@@ -134,9 +134,18 @@ func CPUPerRequest(s *result.Summary) string {
 	return text
 }
 
-// LoadCaption stands above a table of loads, with intervals or without.
-const (
-	LoadCaption  = loadCaption + ", with 95% intervals"
-	loadCaption  = "Latency from the intended start and CPU time per request, as measured"
-	intervalFrom = " ["
-)
+// intervalFrom stands before an interval.
+const intervalFrom = " ["
+
+// LoadCaption stands above a table of loads.
+func LoadCaption(arms []Loaded) string {
+	const text = "Latency from the intended start and CPU time per request, as measured"
+	for _, a := range arms {
+		for _, p := range LoadPercentiles {
+			if p.Of(a.Load).Lo != nil {
+				return text + ", with 95% intervals"
+			}
+		}
+	}
+	return text
+}

@@ -195,7 +195,7 @@ func TestDoctorDenied(t *testing.T) {
 		t.Errorf("%s, want %s", text, want)
 	}
 	set(refused)
-	if text, want := doctorText(t, file, 1000), "1 note. Not permitted: 5 checks: the kernel refuses it, "; !strings.Contains(text, want) {
+	if text, want := doctorText(t, file, 1000), "1 note. Not permitted: 5 checks: refused although folio has the capabilities it needs: "; !strings.Contains(text, want) {
 		t.Errorf("%s, want %s", text, want)
 	}
 }

@@ -33,7 +33,7 @@ func loadedSample(i int, tail time.Duration) *trial.Sample {
 func lateSample(i int) *trial.Sample {
 	s := loadedSample(i, 12353535)
 	s.Load.Late, s.Load.Lateness.P99 = true, new(0.02)
-	s.Failure = "the load generator was late: the 99th percentile of its starts by 20.00ms, where 1.235ms is allowed"
+	s.Failure = "the load generator was late: 1 in 100 requests started more than 20.00ms late, where 1.235ms is allowed"
 	s.FailureKind = trial.FailedLate
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/view/document"
@@ -62,9 +63,8 @@ func (p *printer) say(indent, text string) {
 	}
 }
 
-// noCycleCounter begins the note of a machine without one: it holds of each run there, and
-// folio doctor has it as well.
-const noCycleCounter = "no cycle counter can be used here"
+// ofMachine begin the notes that hold of each run on a machine: folio doctor has them as well.
+var ofMachine = []string{"no cycle counter can be used here", "a heap that shrinks may grow back on huge pages"}
 
 func (p *printer) section(s *document.Section) {
 	p.left = false
@@ -104,7 +104,7 @@ func (p *printer) section(s *document.Section) {
 	}
 	n := 0
 	for _, text := range s.Notes {
-		if !p.o.Full && strings.HasPrefix(text, noCycleCounter) {
+		if !p.o.Full && slices.ContainsFunc(ofMachine, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 			continue
 		}
 		if n++; n == 1 {
