@@ -43,13 +43,14 @@ With --rev folio builds a package at revisions of its git repository (. is the w
 and runs each with the arguments after --; of 'go test -bench' it compares each benchmark.
 
 The programs run in rounds, in random order, until a difference of --detect would be found in
-8 of 10 comparisons, or --budget is spent. Of equal programs one comparison in twenty at most
+8 of 10 comparisons, or --budget is spent. For equal programs, at most one comparison in twenty
 finds a difference. --fail-if is a gate for CI: NAME>+N or NAME<-N, N in percent of the base
-or in units. It fails only where the whole 95% interval lies beyond the bound.
+or in units. It fails only if the whole 95% interval lies beyond the bound. NAME: wall, cpu,
+user, system, peak_rss, faults, gc_cycles and others (docs/ab.md).
 
 Exit codes: 0 compared, and every gate holds; 1 a gate, a program or a build fails; 2 wrong
-usage, or a gate cannot be judged; 3 too noisy or too few rounds to tell for a gate; 126, 127
-and 130 as in folio --help.`
+usage, or the figure of a gate was not measured; 3 too noisy, or too few rounds, to judge a
+gate; 126, 127 and 130 as in folio --help.`
 
 func newAB(a *app) *cobra.Command {
 	f := &abFlags{programFlags: programFlags{compares: true}}

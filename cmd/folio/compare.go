@@ -24,19 +24,19 @@ const compareLong = `Compare two results: what differs between them, and by how 
 
 The files are results of folio (--json) or in the Go benchmark format (go test
 -bench, --bench). Figures are medians with 95% intervals; a difference is printed
-where the Mann-Whitney test finds one at 0.05, else "~". What else differs is listed:
+if the Mann-Whitney test finds one at 0.05, else "~". What else differs is listed:
 command, arguments, input, setting, build, machine, time.
-Two results were not interleaved, so a difference may be the machine's: folio
-calls none better or worse. 'folio ab', 'folio tune' and 'folio lab' can, within
-one result.
+The two results were not measured in alternation, so a difference may come from
+the machine, and compare calls none better or worse. To learn which is better,
+use 'folio ab'.
 
-Where each file has one setting these are compared, whatever they are; else
-settings of the same name. Results of different kinds or metrics are refused.
-Snapshots of inspect, and windows of run --attach, are single looks: their
-differences have no test. Of doctor, findings that came and went are listed.
+If each file has one setting, these two are compared; otherwise, settings with
+the same name. Results of different kinds or metrics are refused. inspect and
+run --attach measure once, so their differences are not tested. For doctor,
+compare lists the findings that appeared or disappeared.
 
---html makes one page of both, with charts: that of folio report OLD NEW --html, or
-of benchmarks with a bar and an interval for each.
+--html makes one page of both, with charts: that of folio report OLD NEW --html,
+or for benchmarks a bar with an interval for each.
 
 Exit codes: 0 compared, whatever differs; 1 a file cannot be read, or the two do
 not compare; 2 wrong usage.`

@@ -44,8 +44,8 @@ type inspectFlags struct {
 	goroutines bool
 }
 
-const inspectLong = `folio inspect PID splits RSS into parts; --full adds what is on huge pages. Without a PID it
-ranks processes by memory that huge pages could hold.
+const inspectLong = `Show where the memory of a process is: RSS in parts; --full adds what is on huge pages. Without
+a PID, rank processes by memory that huge pages could hold.
 
 It only reads. Processes of other users need CAP_SYS_PTRACE, as do the parts of a Go heap
 where kernel.yama.ptrace_scope requires it. See https://github.com/foliomem/folio/blob/main/docs/inspect.md
@@ -103,7 +103,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is\nbefore the OOM kill; ends with the process, or by ctrl-C")
 	fs.StringVar(&f.save, "save", ".", "with --oom: save into a new directory in this `directory`")
 	usage.Group(fs, "Containers and OOM kills")
-	f.add(fs, "what was read, with --watch - a line for each reading,")
+	f.add(fs, "what was read (with --watch, a line per reading)")
 	usage.Group(fs, "Output")
 	return cmd
 }

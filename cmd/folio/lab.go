@@ -41,16 +41,15 @@ type labFlags struct {
 const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and GC
 cost on this machine.
 
-Each experiment compares ways to do the same work, its arms: each in fresh
-processes, interleaved in random order, with medians and intervals; and says in
-the end what the figures mean here. Without a name all of them run but index,
-malloc and assist, which build programs with the go command; "folio lab list"
-lists them.
+Each experiment compares several ways (arms) to do the same work, in fresh
+processes and random order. The result has medians, intervals, and what they mean
+on this machine. Without a name, all experiments run except index, malloc and
+assist, which build programs with the go command; "folio lab list" lists them.
 
 Some arms need settings of the whole system: reserved huge pages, the policy for
 transparent huge pages, khugepaged, a memory cgroup. With --allow-system they run,
 as root: each setting is printed before, and put back after each run of the arm,
-even if folio is interrupted or killed. Other programs see it meanwhile.
+even if folio is interrupted or killed. Until then, other programs are affected.
 
 Exit codes: 0 measured; 1 an experiment failed; 2 wrong usage; 130 interrupted, after saying what
 was measured until then.`

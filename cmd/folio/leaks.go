@@ -27,11 +27,11 @@ const leaksLong = `Watch a process, and say what of it keeps growing: lines of t
 goroutines by their go statement, memory outside of the Go heap. Each has a slope, its 95% interval and
 a confidence level. If nothing grows, or it is too early to tell, leaks says so. The growth of RSS is always shown.
 
-The lines come from the runtime's own heap profile, which is read from outside, once
-after each GC cycle. A steady leak takes 5 GC cycles to find; in a heap that fluctuates,
-12. The program has to link runtime.MemProfile, as all with net/http/pprof do; where
-it does not, a note says so, and goroutines and memory are watched all the same. Go 1.21
-to 1.27, stripped or not.
+The lines come from the runtime's heap profile, read from outside after each
+GC cycle. A line is judged from 12 GC cycles on, the live heap as a whole from 5
+(12 if they come at regular intervals). The program must link
+runtime.MemProfile, as all with net/http/pprof do; if not, a note says so, and
+goroutines and memory are still watched. Go 1.21 to 1.27, stripped or not.
 
 Without --duration it watches for 5 minutes, and on until the Go heap can be judged, for
 30 minutes at most.

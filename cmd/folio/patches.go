@@ -18,8 +18,8 @@ const patchesLong = `List the patches of Go's runtime that 'folio build' applies
 whether it fits the Go of this directory. With names: purpose, upstream discussion,
 and when each patch becomes obsolete.
 
-A patch is an edit with anchors: it fits when each of them stands in the files of
-that Go exactly as often as the patch says. A Go that is not installed is
+A patch is an edit with anchors: it fits if each anchor occurs in the source of
+that Go exactly as often as the patch expects. A Go that is not installed is
 downloaded by the go command (GOTOOLCHAIN).`
 
 type patchesFlags struct {

@@ -74,11 +74,11 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	f.limits.add(fs)
 	usage.Group(fs, "The program")
-	use := "also report `name`"
+	use, by := "also report", ""
 	if f.compares {
-		use = "compare by `name`"
+		use, by = "compare by", " (default wall; --rate: p99)"
 	}
-	fs.StringVar(&f.metric, "metric", "", use+": wall, cpu, ns/op, p50, p99, p999, cpu/request; or by\nNAME=PATTERN of the output, with a (group) around the number")
+	fs.StringVar(&f.metric, "metric", "", use+" `name`: wall, cpu, ns/op, p50, p99, p999, cpu/request,\nor NAME=REGEXP, number in a (group)"+by)
 	fs.BoolVar(&f.higher, "higher-is-better", false, "larger values of the metric are better")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.BoolVar(&f.noGC, "no-gc", false, "do not read GC figures, nor follow what the program starts")

@@ -22,7 +22,7 @@ type resultFlags struct {
 
 // add adds the flags; what is it that they write?
 func (f *resultFlags) add(fs *pflag.FlagSet, what string) {
-	fs.StringVar(&f.json, "json", "", "write "+what+" to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.json, "json", "", "write "+what+" to `file` as JSON; - is standard output")
 	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page")
 	markdownFlag(fs, &f.markdown)
 	fullFlag(fs, &f.full)

@@ -28,10 +28,10 @@ page with charts, or as Markdown.
 
 The files are what run, tune, ab, lab, inspect, leaks, doctor, suggest, collapse and
 load write with --json, and the output of a program that was run with
-GODEBUG=gctrace=1 (Go 1.9 to 1.27), which is read by its whole lines. Without --html
-each is printed as its command printed it, and several runs of one load also together,
-as merged histograms. With --html several are shown side by side. The page has all
-samples, and needs no network.
+GODEBUG=gctrace=1 (Go 1.9 to 1.27), of which incomplete lines are skipped. Without
+--html each is printed as its command printed it; for several runs of one load,
+their merged histograms are printed, too. With --html several are shown side by
+side. The page has all samples, and needs no network.
 
 --kubernetes prints what a result of tune recommends as a patch of the object that
 runs the container: variables, and limits and requests where it was measured in a

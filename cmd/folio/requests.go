@@ -49,7 +49,7 @@ func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duratio
 	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "requests not answered within this `duration` of their intended start fail")
 	fs.IntVar(&f.connections, prefix+"connections", 0, "`n` connections per host (default as many as needed)")
 	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "at most `n` requests in flight; further ones count as failed")
-	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "arrivals: `kind` constant or poisson")
+	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "when requests start, a `kind`: constant or poisson")
 	fs.Uint64Var(&f.seed, prefix+"seed", 1, "seed `n` of poisson arrivals")
 	fs.StringVar(&f.method, prefix+"method", "", "request `method` (default GET, with --"+prefix+"body POST)")
 	fs.StringArrayVar(&f.headers, prefix+"header", nil, "request `header`, as 'Name: value' (repeatable)")

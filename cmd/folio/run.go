@@ -29,16 +29,16 @@ type runFlags struct {
 }
 
 const runLong = `Run a program and say what memory management costs it: the memory tax, by class and call
-site, and what to do next. The program keeps its input, output, terminal and exit code; the
-answer goes to standard error.
+site, and what to do next. The program keeps its input, output, terminal and, without --count,
+its exit code; the answer goes to standard error.
 
 CPU time is sampled (no root where perf_event_paranoid is 2 or less), which slows programs
-by a few percent (--sample-rate 0: off), and GC cycles are read in their memory (--no-gc: off).
+by a few percent (--sample-rate 0: off), and GC cycles are read in their memory.
 
 A server (--ready) is started, put under load (--rate, or --load) and stopped: figures are of
 the time under load, and say what delays the slow requests. --build runs a program that
-folio builds, its heap on huge pages (--thp system turns that off). See https://github.com/foliomem/folio/blob/main/docs/run.md
-The exit code is that of the program if it runs once; others are those of folio --help.`
+folio builds, its heap on huge pages (--thp system turns that off).
+See https://github.com/foliomem/folio/blob/main/docs/run.md`
 
 func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
 

@@ -15,7 +15,7 @@ import (
 
 // That the load generator was late, by how much and what to do is said once, in a note.
 func TestLateIsSaidOnce(t *testing.T) {
-	const advice = "the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own"
+	const advice = "1 in 100 requests started more than 4.000ms late, where 1.000ms is allowed; lower the rate, or give generator and server CPUs of their own"
 	late := func() *trial.Sample {
 		l := &load.Result{Late: true, Complete: true, Counts: load.Counts{Intended: 9, Succeeded: 9}}
 		l.Lateness.P99, l.Lateness.Bound = new(0.004), 0.001

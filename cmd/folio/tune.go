@@ -41,12 +41,12 @@ type tuneFlags struct {
 	variants   variantFlags
 }
 
-const tuneLong = `Search the settings of Go's runtime for the best ones for a program: GOGC, GOMEMLIMIT, huge
-pages for the heap (thp=heap, see folio exec), and GOMAXPROCS if asked. The program must do
-the same work every time. It runs until the answer is conclusive, often several hundred
-times, its output hidden, its standard input empty (--input).
+const tuneLong = `Find the settings of Go's runtime with which a program takes the least wall time, or the best
+of another --metric: GOGC, GOMEMLIMIT, huge pages for the heap (thp=heap, see folio exec), and
+GOMAXPROCS if asked. The program must do the same work every time. It runs until the answer is
+conclusive, often several hundred times, its output hidden, its standard input empty (--input).
 
-A race drops the settings that are clearly slower. In the final the default, the best and its
+A race of a few rounds drops the settings that look worst. In the final the default, the best and its
 rivals run again, at least ten times each, until the answer is conclusive or --budget is
 spent; all figures are of the final. GOGC is never off without a memory limit.
 
@@ -333,7 +333,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if i := slices.IndexFunc(res.Answer.Recommended, func(r tune.Recommendation) bool { return r.Arm.Setting.THP == trial.THPHeap }); i >= 0 {
 		notes.Add(trial.HeapHazard(s.program.FS))
 		if f := res.Answer.Recommended[i].Arm.Final; f != nil && f.Memory != nil && *f.Memory < inspect.LittleHeap {
-			notes.Add(fmt.Sprintf("below %s huge pages save page faults and little else: keep thp=heap only if the program always does as much work as in these runs",
+			notes.Add(fmt.Sprintf("peak RSS is below %s: with less work than in these runs, thp=heap may gain nothing",
 				unit.Exact(inspect.LittleHeap)))
 		}
 	}
