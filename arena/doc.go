@@ -89,7 +89,8 @@
 //
 // Names and meanings are those of Go's experimental package arena, so that programs that use
 // it need to change the import line only, except for reflect.ArenaNew, which has no
-// counterpart. Additions: Of, Append and AppendSlice, String and Bytes, Arena.Reset,
-// Arena.Stats, NewArenaWith and Pool. Here the GC does not free an arena as a whole, Clone
-// always copies, and reading a value after Free never faults.
+// counterpart. Additions: Of and Handle, Append and AppendSlice, String and Bytes,
+// Arena.Reset, Arena.Stats, NewArenaWith with Options, Pool, CheckDangling and OnDangling.
+// Here the GC does not free an arena as a whole, Clone always copies, and reading a value
+// after Free never faults.
 package arena

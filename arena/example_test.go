@@ -19,7 +19,7 @@ func Example() {
 	root := arena.New[Node](a)
 	root.Name = "root"
 	root.Left = arena.New[Node](a)
-	root.Left.Name = fmt.Sprint("left of ", root.Name) // the heap's, and safe here
+	root.Left.Name = fmt.Sprint("left of ", root.Name) // on the heap: values in an arena may refer to it
 
 	words := arena.MakeSlice[string](a, 0, 10)
 	words = append(words, root.Name, root.Left.Name)

@@ -104,9 +104,10 @@ func (c *core) end(in *base) {
 // New returns a pointer to a new zero T in the arena. The pointer must not be
 // used after the arena is freed or reset.
 //
-// For two types of an arena, New is inlined and as fast as [Handle.New]: initially the first
-// two, later two that are used often. For others it takes a call and a short search. If you
-// allocate more than two types in turn, use a handle for each ([Of]).
+// For two types of an arena, New is inlined and takes 1.1 to 1.3 times as long as
+// [Handle.New]: initially the first two, later two that are used often. For others it takes a
+// call and a short search, three to four times as long. In a loop over more than two types, use
+// a handle for each ([Of]).
 func New[T any](a *Arena) *T {
 	// Safety: as in Handle.New.
 	return (*T)(a.next(unsafe.Sizeof(*new(T)), second, open, (*stock[T])(nil)))

@@ -38,8 +38,8 @@ type running struct {
 // is none; the methods of a nil advisor do nothing.
 func Heap() *goheap.Advisor { return program.heap }
 
-// Tuner returns the tuner of the GC that was started, for its [gctune.Tuner.Stats]. It is nil
-// if there is none; the methods of a nil tuner do nothing.
+// Tuner returns the tuner of the GC that was started, for its [gctune.Tuner.Stats] and
+// [gctune.Tuner.SetBudget]. It is nil if there is none; the methods of a nil tuner do nothing.
 func Tuner() *gctune.Tuner { return program.tuner }
 
 // begin starts what the variable asks for. The program goes on whatever happens.

@@ -22,15 +22,19 @@
 // RSS rises, up to the limit: to twice as much and more. FOLIO=log=on logs each change; [Heap] and
 // [Tuner] return what was done.
 //
-// It is configured by the environment variable FOLIO only, settings separated by
-// commas, for example FOLIO=heap=collapse,reserve=4GiB,log=on:
+// The environment variable FOLIO is all that configures it, except for the memory budget:
+// [gctune.Tuner.SetBudget] of [Tuner] changes that at any time. A program that needs other
+// options, such as gctune.Options.OnUnmet, calls [gctune.Start] and [goheap.Start] instead of
+// importing this package: while those of this package run, both return ErrStarted.
+//
+// FOLIO has settings separated by commas, for example FOLIO=heap=collapse,reserve=4GiB,log=on:
 //
 //	setting        default   meaning
 //	off                      nothing is started (also all=off)
 //	heap=MODE      collapse  collapse: dense parts of the heap are put on huge pages;
 //	                         reserve: the reserve only; off: neither
 //	reserve=SIZE   adaptive  the heap grows into huge pages up to this size from the
-//	                         start; limit: GOMEMLIMIT, or the container's limit
+//	                         start; limit: GOMEMLIMIT, or 90% of the container's limit
 //	                         (the default of heap=reserve); adaptive: within such a
 //	                         limit, from 64 MiB on, given up if the heap stays small or
 //	                         sparse, or memory is short; 0: none

@@ -1,6 +1,7 @@
 // Package gctune tunes GOGC and the memory limit of a Go program while it runs,
 // from what its GC costs and how much memory is free. Importing package auto does it, with
-// package goheap; this package has the options and figures.
+// package goheap. For options that the environment variable FOLIO does not have, call [Start]
+// instead of importing auto: a process has one tuner ([ErrStarted]).
 //
 //	tuner, err := gctune.Start(nil)
 //	if err != nil {

@@ -18,10 +18,10 @@ type Options struct {
 	Budget uint64
 
 	// Reserve is the part of a cgroup's limit that GOGC keeps free for sudden
-	// growth. Memory outside the Go heap is measured and needs no reserve. The
-	// runtime's memory limit lets a live heap that jumps, or that would not fit
-	// otherwise, use the reserve, but for 2.5% of the cgroup's limit. Default: 5%
-	// of the limit, at most 1 GiB.
+	// growth. Memory outside the Go heap is measured and needs no reserve. A live
+	// heap that jumps, or that does not fit otherwise, may use all of the reserve
+	// but 2.5% of the cgroup's limit: the runtime's memory limit is set that high.
+	// Default: 5% of the limit, at most 1 GiB.
 	Reserve uint64
 
 	// Threshold is the GC share of CPU time up to which GOGC stays as it is. Default: 0.02;
@@ -45,16 +45,16 @@ type Options struct {
 	MemoryPerCPU uint64
 
 	// MaxCost is the GC share at which the memory limit is raised as the live
-	// heap comes near it, clamped to 0.5. Default: 0.25.
+	// heap comes near it, clamped to between Threshold and 0.5. Default: 0.25.
 	MaxCost float64
 
 	// Floor is the least that the heap may grow between two GC cycles, in percent of the live
 	// heap. Near the memory limit, where less would be left, the limit is raised. Default: 10; at
-	// most the program's own GOGC.
+	// most 100.
 	Floor int
 
-	// Ceiling is the highest GOGC that is set, in percent. Values are clamped to between the
-	// program's own GOGC and 1,000,000. Default: 20000.
+	// Ceiling is the highest GOGC that is set, in percent. Values are clamped to 100 to
+	// 1,000,000. Default: 20000.
 	Ceiling int
 
 	// MinCycle is the time between two GC cycles below which GC counts as too
@@ -63,13 +63,15 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms; 10 s at most.
 	MinCycle time.Duration
 
-	// SecondP says when to set GOMAXPROCS to 2 in a program that may run on one CPU only (by
-	// affinity; a CPU quota does not count), leaves it idle for part of the time, and has a heap goal of 64 MiB or more. It has no effect if
-	// GOMAXPROCS is set in the environment, or by the program to anything but 1. With
-	// SecondPSweep it is 2 while the heap is swept, so that requests do not wait for that; with
-	// SecondPGC also while the GC marks, if the live heap is 32 MiB or more. Measure the latter:
-	// it made the 99th percentile of latency of one service shorter (0.83x) and that of another
-	// longer (1.45x). Default: never, because code that makes an array of GOMAXPROCS parts as it
+	// SecondP says when GOMAXPROCS is raised from 1 to 2. It has an effect only if the program
+	// may run on a single CPU (by affinity; a CPU quota does not count), does not use all of
+	// it, and has a heap goal of 64 MiB or more. It has none if GOMAXPROCS is set in the
+	// environment, or by the program to anything but 1.
+	//
+	// With SecondPSweep, requests do not wait while the heap is swept; with SecondPGC, nor while
+	// the GC marks, if the live heap is 32 MiB or more. Measure the latter: it reduced the 99th
+	// percentile of latency of one service to 0.83 of what it was, and raised that of another
+	// to 1.45. Default: SecondPOff, because code that makes an array of GOMAXPROCS parts as it
 	// starts, and indexes it by the number of its P, panics when there is a second P.
 	SecondP SecondP
 

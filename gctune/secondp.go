@@ -25,14 +25,15 @@ import (
 type SecondP int
 
 const (
-	// SecondPOff is never.
+	// SecondPOff never adds a second P.
 	SecondPOff SecondP = iota
-	// SecondPSweep is while the heap is swept after each GC cycle, 0.1 s and more for each GiB,
-	// of a program that uses less than three quarters of its CPU.
+	// SecondPSweep adds a second P while the heap is swept after each GC cycle (0.1 s and more
+	// for each GiB), if the program uses less than three quarters of its CPU.
 	SecondPSweep
-	// SecondPGC is from shortly before a GC cycle until the heap is swept, of a program that
-	// uses less than half of its CPU. A cycle that cannot be foreseen (runtime.GC, a burst)
-	// marks with one P: GOMAXPROCS waits for a cycle that runs.
+	// SecondPGC adds it from shortly before a GC cycle until the heap is swept, if the program
+	// uses less than half of its CPU and has 32 MiB or more live; otherwise it works as
+	// SecondPSweep. A cycle that cannot be foreseen (runtime.GC, a burst) marks with one P:
+	// GOMAXPROCS cannot change while a cycle runs.
 	SecondPGC
 )
 

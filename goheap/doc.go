@@ -1,5 +1,6 @@
 // Package goheap puts the heap of the Go runtime on huge pages. Importing package auto does
-// it, with defaults for containers; this package has the options and figures.
+// it, with defaults for containers. For options that the environment variable FOLIO does not
+// have, call [Start] instead of importing auto: a process has one advisor ([ErrStarted]).
 //
 //	advisor, err := goheap.Start(nil)
 //	if err != nil {

@@ -16,13 +16,14 @@ type ReserveMode int
 const (
 	// ReserveFixed is a reserve of Options.Reserve bytes.
 	ReserveFixed ReserveMode = iota
-	// ReserveLimit is a reserve as large as the memory limit of the runtime (GOMEMLIMIT) if
-	// there is one, else the limit of the container. Without either it is an error.
+	// ReserveLimit is a reserve as large as GOMEMLIMIT, or 90% of the container's limit, or of
+	// the machine's memory, if that is lower. With neither GOMEMLIMIT nor a container's limit it
+	// is an error (see [Start]).
 	ReserveLimit
 	// ReserveAdaptive is a reserve that grows with the heap, from 64 MiB on, up to the memory
 	// limit (GOMEMLIMIT, or of a cgroup). It is given up when the heap stays small, is
 	// sparse, or memory is short. See the package's documentation. Without a limit there is
-	// no reserve, and no error.
+	// no reserve. That is an error only if it leaves nothing to do, as with NoCollapse.
 	ReserveAdaptive
 )
 

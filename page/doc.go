@@ -1,6 +1,6 @@
 // Package page maps memory outside the Go heap with pages of a chosen kind, returns
-// memory to the OS, and reports residency. [Range] does the last two, and huge pages,
-// for any memory of the process, the Go heap included.
+// memory to the OS, and reports residency. A [Range] releases, collapses into huge pages
+// and reports on any memory of the process, the Go heap included.
 //
 //	m, err := page.Map(1<<30, &page.Options{Kind: page.THP})
 //	if err != nil {
