@@ -18,7 +18,7 @@ func TestSelect(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"arena": "did you mean arenas?", "arenas-index": "",
-		"arenas-jsn": "did you mean arenas-json?", "": "there are"} {
+		"arenas-jsn": "did you mean arenas-json?", "": "want one of"} {
 		if _, err := Select(name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}

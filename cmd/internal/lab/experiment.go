@@ -122,7 +122,7 @@ func Select(name string) (all []*Experiment, err error) {
 	if near := spelling.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown experiment %s: did you mean %s?", name, near)
 	}
-	return nil, fmt.Errorf("unknown experiment %s: there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown experiment %s: want one of %s", name, strings.Join(names, ", "))
 }
 
 // Arms returns the arms of the experiment on a machine.

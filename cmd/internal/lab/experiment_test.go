@@ -183,7 +183,7 @@ func TestCgroupVersion2(t *testing.T) {
 func TestLookup(t *testing.T) {
 	for name, want := range map[string]string{
 		"pagse": "did you mean pages?", "Faults": "did you mean faults?", "mad": "did you mean madvise?", "forks": "did you mean fork?",
-		"xyzzy": "there are pages, faults, madvise, fork, bloat, stall", "": "there are",
+		"xyzzy": "want one of pages, faults, madvise, fork, bloat, stall", "": "want one of",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", name, err, want)

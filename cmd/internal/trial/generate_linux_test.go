@@ -206,7 +206,7 @@ func TestGenerateFails(t *testing.T) {
 		}, "40 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
 		{"takes too long", nil, func(p *subject) {
 			p.Server.Generator.Warmup, p.Server.Generator.Duration, p.Timeout = 0, time.Hour, 100*time.Millisecond
-		}, "ended: it took longer than 100ms"},
+		}, "took longer than 100ms"},
 		{"too large", []string{"touch=150"}, func(p *subject) { p.Server.Generator.Duration, p.MaxMemory = time.Hour, 120*mib },
 			"ended: its memory passed 120MiB"},
 	} {

@@ -110,7 +110,7 @@ func TestTimeout(t *testing.T) {
 	}
 	p := shell("echo begun; sleep 1000 & sleep 1000")
 	s := runOverdue(t, p, 100*time.Millisecond, "begun")
-	if !s.TimedOut || s.OverMemory || s.Failure != fmt.Sprint("ended: it took longer than ", p.Timeout) || s.Signal != "SIGTERM" || s.Tail != "begun\n" {
+	if !s.TimedOut || s.OverMemory || s.Failure != fmt.Sprint("took longer than ", p.Timeout) || s.Signal != "SIGTERM" || s.Tail != "begun\n" {
 		t.Errorf("%+v", s)
 	}
 	// A program that obeys in its own way is overdue all the same.

@@ -383,7 +383,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 			return nil
 		case <-timeout:
 			out.TimedOut = true
-			out.Failure = fmt.Sprintf("ended: it took longer than %v", limit.Round(time.Millisecond))
+			out.Failure = fmt.Sprintf("took longer than %v", limit.Round(time.Millisecond))
 			r.witness.lookNow(r.sampler.tree.PIDs())
 			r.family.end(graceLeftover)
 			<-r.exited

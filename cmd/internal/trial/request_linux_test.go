@@ -23,7 +23,7 @@ func TestRequestsAreApart(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if want := fmt.Sprint("ended: it took longer than ", req.Timeout); s.Failure != want || (s.Series != nil) != req.KeepSeries {
+			if want := fmt.Sprint("took longer than ", req.Timeout); s.Failure != want || (s.Series != nil) != req.KeepSeries {
 				t.Errorf("%+v: %q, series %v; want %q", req, s.Failure, s.Series, want)
 			}
 		})

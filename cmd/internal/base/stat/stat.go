@@ -115,7 +115,7 @@ func Compare(base, values []float64) Comparison {
 const leastToDiffer = 4
 
 var (
-	errFew         = errors.New("a 95% interval of a median takes at least 6 runs")
+	errFew         = errors.New("medians have no 95% interval: that takes at least 6 runs")
 	errFewToDiffer = errors.New("telling a difference takes at least 4 runs of each")
 )
 

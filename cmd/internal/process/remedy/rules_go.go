@@ -218,7 +218,7 @@ func freeMemory(f *Facts) []Remedy {
 	if free < Worth(f.Waterfall.RSS) {
 		return nil
 	}
-	since, what := f.part(waterfall.Since), fmt.Sprintf("%s of the heap are free, and were not returned to the OS", unit.Size(free))
+	since, what := f.part(waterfall.Since), fmt.Sprintf("%s of the heap is free, and was not returned to the OS", unit.Size(free))
 	if since > 0 {
 		what += fmt.Sprintf("; %s more may be garbage", unit.Size(since))
 	}
@@ -227,7 +227,7 @@ func freeMemory(f *Facts) []Remedy {
 		Of:    []Share{{waterfall.Free, free}, {waterfall.Since, since}},
 		What:  what + ".",
 		Means: "The runtime returns what is more than 10% above its next goal in the background, with at most 1% of a CPU. FreeOSMemory collects and returns all at once, stops for the length of a GC cycle, and what is used again costs page faults.",
-		Do:    "After a peak, such as a large request or a load of data, call:", Code: "debug.FreeOSMemory()", See: docDebug,
+		Do:    "After a peak, such as a large request or loading data, call:", Code: "debug.FreeOSMemory()", See: docDebug,
 	}}
 }
 

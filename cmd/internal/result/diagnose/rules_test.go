@@ -308,7 +308,7 @@ var firing = []fires{
 	}, "note go-goroutine-stacks", []string{"Stacks of goroutines take 64.00MiB"}},
 	{"free memory", k618, func(w *world) {
 		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Free: 640})
-	}, "note go-free-memory", []string{"640.0MiB of the heap are free", "debug.FreeOSMemory()"}},
+	}, "note go-free-memory", []string{"640.0MiB of the heap is free", "debug.FreeOSMemory()"}},
 	{"fragmentation", k618, func(w *world) {
 		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Unused: 64})
 	}, "note go-fragmentation", []string{"64.00MiB are free between objects"}},

@@ -219,7 +219,7 @@ func (d *dockerfile) isGo(program string) (why string, ok bool) {
 		return program + " is not known to be a Go program: stage or image " + from + " does not build with Go", false
 	}
 	if d.builds(final, 0) {
-		return program + " is in a stage that builds with Go", true
+		return program + " is taken for a Go program: its stage builds with Go", true
 	}
 	return program + " is not known to be a Go program: no COPY of the last stage brings it", false
 }

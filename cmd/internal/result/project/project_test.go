@@ -185,7 +185,7 @@ func TestApply(t *testing.T) {
 	}
 	const before = "-- Dockerfile --\nFROM golang\nCMD [\"a\"]\n"
 	directory(t, dir, before)
-	const note = "Dockerfile:2: CMD: a is in a stage that builds with Go\n"
+	const note = "Dockerfile:2: CMD: a is taken for a Go program: its stage builds with Go\n"
 	const shown = note + `--- a/Dockerfile
 +++ b/Dockerfile
 @@ -1,2 +1,5 @@

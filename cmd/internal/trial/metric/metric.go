@@ -68,18 +68,18 @@ type Spec struct {
 	Higher bool
 }
 
-// Parse reads a --metric flag: "wall", "cpu", "ns/op", one of a load, or "NAME=PATTERN", where
-// PATTERN is a regular expression (Go syntax) with a group around the number.
+// Parse reads a --metric flag: "wall", "cpu", "ns/op", one of a load, or "NAME=REGEXP", where
+// REGEXP is a regular expression (Go syntax) with a group around the number.
 func Parse(flag string, higher bool) (*Spec, error) {
 	if slices.Contains(known, flag) {
 		if higher {
-			return nil, fmt.Errorf("--higher-is-better: more %s is never better; use it with --metric 'NAME=PATTERN'", flag)
+			return nil, fmt.Errorf("--higher-is-better: more %s is never better; use it with --metric 'NAME=REGEXP'", flag)
 		}
 		return &Spec{Name: flag}, nil
 	}
 	name, pattern, ok := strings.Cut(flag, "=")
 	if !ok || name == "" || pattern == "" {
-		return nil, fmt.Errorf("--metric '%s': want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'", flag)
+		return nil, fmt.Errorf("--metric '%s': want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=REGEXP, such as 'op/s=([0-9.]+) op/s'", flag)
 	}
 	if name == Wall || name == CPU || name == Bench {
 		return nil, fmt.Errorf("--metric '%s': the name %s is taken; choose another", flag, name)

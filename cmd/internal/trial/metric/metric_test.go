@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 		{flag: "ns/op"},
 		{flag: "op/s=([0-9.]+) op/s", higher: true},
 		{flag: "wall", higher: true, err: "--higher-is-better"},
-		{flag: "speed", err: "want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=PATTERN"},
+		{flag: "speed", err: "want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=REGEXP"},
 		{flag: "x=", err: "want wall"},
 		{flag: "x=[0-9]+", err: "put a (group) around the number"},
 		{flag: "x=([0-9", err: "error parsing regexp"},

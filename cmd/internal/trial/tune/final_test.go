@@ -92,7 +92,7 @@ func TestNothingIsLeftToCompare(t *testing.T) {
 	m = newMachine(1)
 	m.hangs = func(set trial.Setting) bool { return !set.IsZero() }
 	r := mustSearch(t, m, m.options(1))
-	if r.Answer.State != TooLittle || !regexp.MustCompile(`^no setting is left to compare with the default: \d+ failed or broke a limit, for example GOGC=\S+: ended: it took longer`).MatchString(r.Ended) {
+	if r.Answer.State != TooLittle || !regexp.MustCompile(`^no setting is left to compare with the default: \d+ failed or broke a limit, for example GOGC=\S+: took longer than`).MatchString(r.Ended) {
 		t.Errorf("%s: %+v", r.Ended, r.Answer)
 	}
 }

@@ -237,7 +237,7 @@ func TestNoRunCounts(t *testing.T) {
 		runs := 0
 		bounded := runnerFunc(func(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 			if runs++; runs == 3 || !c.late {
-				return &trial.Sample{TimedOut: true, Failure: "ended: it took longer than 1s"}, nil
+				return &trial.Sample{TimedOut: true, Failure: "took longer than 1s"}, nil
 			}
 			return l.Run(ctx, set, req)
 		})

@@ -150,7 +150,7 @@ func (s *search) cut(keep []*Arm, st standing) {
 	slices.SortStableFunc(ready, func(a, b *Arm) int { return cmp.Compare(st.score[b], st.score[a]) })
 	for left := len(ready); len(ready) > 0 && left > semifinalists; ready = ready[1:] {
 		if a := ready[0]; !slices.Contains(keep, a) {
-			a.Status, a.Reason = Early, "others looked better"
+			a.Status, a.Reason = Early, "others looked better in the race"
 			left--
 		}
 	}
@@ -263,7 +263,7 @@ func (s *search) leave() {
 	def, best := s.def(), st.leader(r.Arms, fewRounds, alive)
 	for _, a := range r.Arms {
 		if a.Status == Racing {
-			a.Status, a.Reason = Early, "others looked better"
+			a.Status, a.Reason = Early, "others looked better in the race"
 		}
 		if a.Status != Early {
 			continue

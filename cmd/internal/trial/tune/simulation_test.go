@@ -81,7 +81,7 @@ func (m *machine) Run(ctx context.Context, set trial.Setting, req trial.Request)
 	wall := m.cost(set) * m.speed() * math.Exp(m.noise*m.student())
 	if m.hangs != nil && (m.hangs(set) || wall > req.Timeout.Seconds()) {
 		m.now = m.now.Add(req.Timeout)
-		return &trial.Sample{Wall: req.Timeout.Seconds(), TimedOut: true, Failure: "ended: it took longer than " + req.Timeout.String()}, nil
+		return &trial.Sample{Wall: req.Timeout.Seconds(), TimedOut: true, Failure: "took longer than " + req.Timeout.String()}, nil
 	}
 	m.now = m.now.Add(time.Duration(wall * float64(time.Second)))
 	if m.dies != nil && m.dies(set) {
