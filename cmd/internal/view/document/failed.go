@@ -40,6 +40,13 @@ func (s *Section) interrupted(last *result.Sample) {
 	s.Answers = append([]Answer{a}, s.Answers...)
 }
 
+// allLate says that no run counts because the load generator was late in each.
+func allLate(f *result.File) bool {
+	return f.Program.Requests != nil && len(f.Arms) > 0 && !slices.ContainsFunc(f.Arms, func(a result.Arm) bool {
+		return a.Load == nil || a.Load.Runs > 0 || a.Load.LateRuns == 0
+	})
+}
+
 // again is what to do after a failure of run and tune.
 func again(f *result.File) []Step {
 	p := f.Program
@@ -64,9 +71,7 @@ func again(f *result.File) []Step {
 	switch {
 	case strings.HasPrefix(f.Error, "interrupted"):
 		return []Step{{"Measure again:", command}}
-	case p.Requests != nil && len(f.Arms) > 0 && !slices.ContainsFunc(f.Arms, func(a result.Arm) bool {
-		return a.Load != nil && a.Load.Runs > 0 || a.Load == nil || a.Load.LateRuns == 0
-	}):
+	case allLate(f):
 		rate := "--rate " + strconv.FormatFloat(p.Requests.Rate, 'f', -1, 64)
 		lower := "--rate " + strconv.FormatFloat(max(1, math.Floor(0.7*p.Requests.Rate)), 'f', -1, 64)
 		return []Step{{"Measure again at a lower rate:", strings.Replace(command, rate+" ", lower+" ", 1)}}

@@ -110,7 +110,7 @@ func TestTimelineDrawsReadings(t *testing.T) {
 	}
 	g.Assist[4] = new(0.003)
 	b := timeline([]timed{{name: "this run", series: s, wall: 4}})
-	if want := "Not in the chart, with too few readings: heap goal (1 reading), assists (1 reading)."; len(b.Words) != 1 || b.Words[0] != want {
+	if want := "Too few readings: heap goal (1 reading), assists (1 reading)."; len(b.Words) != 1 || b.Words[0] != want {
 		t.Errorf("%q, want %q", b.Words, want)
 	}
 	c := b.Charts[0]

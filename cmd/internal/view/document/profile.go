@@ -47,11 +47,10 @@ func whereBlock(splits []split) *Block {
 		if s.of != nil && s.of.Samples > 0 {
 			rows = append(rows, s)
 			c.Y.Categories = append(c.Y.Categories, s.name)
-			share := "share"
-			if len(splits) > 1 {
-				share = s.name + ", share"
+			tb.Head = append(tb.Head, Column{Label: s.name, Num: true})
+			if alone {
+				tb.Head = append(tb.Head, Column{Label: "share", Num: true})
 			}
-			tb.Head = append(tb.Head, Column{Label: s.name, Num: true}, Column{Label: share, Num: true})
 		}
 	}
 	if len(rows) == 0 {
@@ -77,7 +76,7 @@ func whereBlock(splits []split) *Block {
 				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: part,
 					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", part}}})
 			}
-			row.Cells = append(row.Cells, num(unit.Seconds(share.Seconds), share.Seconds), num(part, share.Fraction))
+			row.Cells = append(row.Cells, shareCells(share, alone)...)
 		}
 		if any {
 			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
@@ -90,9 +89,9 @@ func whereBlock(splits []split) *Block {
 		}
 		switch {
 		case n == len(result.Classes)-1:
-			tb.Rows = append(tb.Rows, restRow("everything else", rest)...)
+			tb.Rows = append(tb.Rows, restRow("everything else", rest, alone)...)
 		case class.Memory && !result.Classes[n+1].Memory: // the last of them
-			tb.Rows = append(tb.Rows, restRow("other memory classes *", rest)...)
+			tb.Rows = append(tb.Rows, restRow("other memory classes *", rest, alone)...)
 			clear(rest)
 		}
 	}
@@ -109,7 +108,10 @@ func whereBlock(splits []split) *Block {
 			if v := sum.of(s.of); v != nil {
 				share = num(unit.Percent(*v), *v)
 			}
-			row.Cells = append(row.Cells, plain(""), share)
+			if alone {
+				row.Cells = append(row.Cells, plain(""))
+			}
+			row.Cells = append(row.Cells, share)
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
@@ -117,13 +119,21 @@ func whereBlock(splits []split) *Block {
 	return &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 
+// shareCells are the time of a class and its share, in one cell beside those of others.
+func shareCells(s result.ClassShare, alone bool) []Cell {
+	time, part := unit.Seconds(s.Seconds), unit.Percent(s.Fraction)
+	if alone {
+		return []Cell{num(time, s.Seconds), num(part, s.Fraction)}
+	}
+	return []Cell{num(time+" ("+part+")", s.Seconds)}
+}
+
 // restRow is the sum of classes that are not part of the answer, unless it is printed as zero.
-func restRow(name string, rest []result.ClassShare) []Row {
+func restRow(name string, rest []result.ClassShare, alone bool) []Row {
 	row, any := Row{Cells: []Cell{plain(name)}, Rest: true}, false
 	for _, r := range rest {
-		part := unit.Percent(r.Fraction)
-		any = any || part != unit.Percent(0)
-		row.Cells = append(row.Cells, num(unit.Seconds(r.Seconds), r.Seconds), num(part, r.Fraction))
+		any = any || unit.Percent(r.Fraction) != unit.Percent(0)
+		row.Cells = append(row.Cells, shareCells(r, alone)...)
 	}
 	if !any {
 		return nil

@@ -34,6 +34,9 @@ func runSection(f *result.File) *Section {
 		s.Verdict = text + "."
 	}
 	s.Answers = advice(found, mainFigures(f), len(samples))
+	if allLate(f) {
+		s.Answers = s.Answers[:1] // what to do next would be at the rate that is too high
+	}
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		if last.Interrupted {
 			s.interrupted(last)
@@ -123,14 +126,15 @@ func advice(found *result.Analysis, figures string, runs int) []Answer {
 		}
 	default:
 		a.Figure = unit.Percent(tax.Fraction)
-		a.Text = formatf("of CPU time goes to memory (95%% interval %s to %s)", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
+		a.Goal = "Memory tax"
+		a.Text = formatf("of CPU time (95%% interval %s to %s)", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
 		switch gc := found.Profile.GCFraction; {
 		case !found.Profile.Kernel && gc != nil:
-			a.Text += formatf(", without page faults: GC %s", unit.Percent(*gc))
+			a.Text += formatf(", without page faults, %s for the GC", unit.Percent(*gc))
 		case !found.Profile.Kernel:
 			a.Text += ", without page faults"
 		case gc != nil:
-			a.Text += formatf(": GC %s", unit.Percent(*gc))
+			a.Text += formatf(", %s for the GC", unit.Percent(*gc))
 		}
 		a.Text += "."
 		a.Sure = strings.TrimSuffix(a.Sure, ".") + formatf("; shares from %s.", unit.Plural(int(found.Profile.Samples), "sample"))

@@ -264,7 +264,7 @@ func timeline(runs []timed) *Block {
 		return b
 	}
 	if len(missing) > 0 {
-		b.Words = append(b.Words, formatf("Not in the chart, with too few readings: %s.", join(missing)))
+		b.Words = append(b.Words, formatf("Too few readings: %s.", join(missing)))
 	}
 	if len(partly) > 0 {
 		c.Caption += formatf(" If several GC cycles end between two readings, only the last is fully known. Known: %s.", join(partly))
@@ -279,7 +279,7 @@ func timeline(runs []timed) *Block {
 		c.Caption += formatf(" A request is in the window of %s in which it was to start; slow: the slowest 1 in 100.", unit.Seconds(runs[i].load.Window))
 	}
 	if len(runs) > 1 {
-		c.Caption += " One run of each."
+		c.Caption += " One run of each: for medians see the tables."
 	}
 	b.Charts, b.Tables, b.Fold = []*Chart{c}, []*Table{tb}, true
 	return b

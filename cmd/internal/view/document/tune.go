@@ -351,9 +351,9 @@ func (t *tuned) byGOGC() *Block {
 	hint := "Click a point to copy the command line with its setting."
 	return &Block{
 		Title: "What GOGC does", Fold: true, Tables: []*Table{tb},
-		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars were dropped early: they are approximate."},
+		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another."},
 		Charts: []*Chart{
-			{Kind: XY, Link: true, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
+			{Kind: XY, Link: true, Title: t.of.label() + " against GOGC", Caption: "Points without bars were dropped early: approximate.", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
 			{Kind: XY, Link: true, Title: "Peak memory against GOGC", X: x,
 				Y: Axis{Label: "peak RSS", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
 		},
@@ -423,7 +423,7 @@ func (t *tuned) table() *Table {
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
 			Column{Label: "peak RSS", Num: true}, Column{Label: "peak RSS vs default", Num: true}, Column{Label: t.noun() + "s", Num: true}),
 	}
-	for _, m := range []struct{ mark, text string }{{"=", "not different from the " + against}, {"?", "too few runs to tell from the " + against}} {
+	for _, m := range []struct{ mark, text string }{{"=", "as good as the " + against}, {"?", "not clearly different from the " + against}} {
 		if slices.ContainsFunc(t.arms, func(a tunedArm) bool { return a.Final != nil && report.Mark(t.file, a.Arm) == m.mark }) {
 			tb.Caption += "; " + m.mark + " " + m.text
 		}

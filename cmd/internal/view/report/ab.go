@@ -180,8 +180,8 @@ func ABEnd(f *result.AB) string {
 	case r.Ended == result.EndedPrecise || *r.Detectable <= r.Detect:
 		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
 	default:
-		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons",
-			atLeast(r.Detect), atLeast(*r.Detectable))
+		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons (--detect asks for %s)",
+			atLeast(*r.Detectable), atLeast(r.Detect))
 	}
 	return text
 }

@@ -64,11 +64,11 @@ func TestABEnd(t *testing.T) {
 			Comparisons: []result.ABComparison{{Arm: 1, Figures: figures}}}}
 	}
 	for want, f := range map[string]*result.AB{
-		"9 rounds in 2.000s. The runs had no noise: any difference would have been found":                                                            of(new(0.0), result.EndedPrecise),
-		"9 rounds in 2.000s; --rounds is reached. A difference of 1.0% would have been found in 8 of 10 such comparisons":                            of(new(0.01), result.EndedMaxRounds),
-		"9 rounds in 2.000s; --budget is spent. Too noisy for --detect 2.0%: a difference of 3.0% would have been found in 8 of 10 such comparisons": of(new(0.03), result.EndedBudget),
-		"9 rounds in 2.000s; --budget is spent. Too noisy to find any difference below 100%":                                                         of(new(5.439), result.EndedBudget),
-		"9 rounds in 2.000s; --rounds is reached. Too noisy to find any difference below 100%":                                                       of(new(1.001), result.EndedMaxRounds),
+		"9 rounds in 2.000s. The runs had no noise: any difference would have been found":                                                        of(new(0.0), result.EndedPrecise),
+		"9 rounds in 2.000s; --rounds is reached. A difference of 1.0% would have been found in 8 of 10 such comparisons":                        of(new(0.01), result.EndedMaxRounds),
+		"9 rounds in 2.000s; --budget is spent. A difference of 3.0% would have been found in 8 of 10 such comparisons (--detect asks for 2.0%)": of(new(0.03), result.EndedBudget),
+		"9 rounds in 2.000s; --budget is spent. Too noisy to find any difference below 100%":                                                     of(new(5.439), result.EndedBudget),
+		"9 rounds in 2.000s; --rounds is reached. Too noisy to find any difference below 100%":                                                   of(new(1.001), result.EndedMaxRounds),
 		"9 rounds in 2.000s; --budget is spent": of(nil, result.EndedBudget), // of a base of 0
 	} {
 		if got := ABEnd(f); got != want {

@@ -122,11 +122,11 @@ func RSSText(l *result.Leaks) string {
 	case g.Steady():
 		return "RSS: " + levels + "; no significant trend"
 	default:
-		text := "RSS: " + levels + "; it " + rssTrend(g)
-		if l.RSSPart != nil && l.RSSPartGrowth != nil {
-			text += fmt.Sprintf(", most of it in: %s (%s a minute)", *l.RSSPart, GrowthText(l.RSSPartGrowth))
+		text := "RSS: " + levels
+		if l.RSSPart != nil {
+			text += "; most of the difference is in: " + *l.RSSPart
 		}
-		return text
+		return text // no slope: what grows between two GC cycles need not keep growing
 	}
 }
 

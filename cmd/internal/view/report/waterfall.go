@@ -85,7 +85,7 @@ func Reclaimable(w *result.Waterfall) string {
 }
 
 // InUse is the heading of the memory that only the program can drop.
-const InUse = "In use: only the program can drop it"
+const InUse = "In use"
 
 // AdviceTitle is the action of an advice, with what it gives.
 func AdviceTitle(a *result.MemoryAdvice) string {
