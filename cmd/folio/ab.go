@@ -35,12 +35,12 @@ type abFlags struct {
 	show   bool
 }
 
-const abLong = `Compare two or more programs, the first of which is the base, by all figures. Commands follow
---, with -- between them. Variables before a command (GOGC=800 ./prog) and folio exec [flags]
--- are settings of that command.
+const abLong = `Compare two or more programs: time, memory, page faults, GC. The first is the base. Commands
+follow --, with -- between them; each may start with variables (GOGC=800 ./prog) or with
+folio exec [flags] --, for that command only.
 
 With --rev folio builds a package at revisions of its git repository (. is the working tree),
-and runs each with the arguments after --; of 'go test -bench' it compares each benchmark.
+and runs each with the arguments after --. With 'go test -bench' each benchmark is compared.
 
 The programs run in rounds, in random order, until a difference of --detect would be found in
 8 of 10 comparisons, or --budget is spent. For equal programs, at most one comparison in twenty

@@ -59,7 +59,7 @@ func newBuild(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSlice("patch", nil, patchText)
-	cmd.Flags().Bool("verify", false, "first run the runtime's tests of allocation, GC, arenas and stacks with the patches (1 to 3 minutes; another GOARCH with qemu-user); build only if they pass, and only test without packages")
+	cmd.Flags().Bool("verify", false, "first run the runtime's tests of allocation, GC, arenas and stacks with the patches (1 to 3 minutes; another GOARCH with qemu-user); build only if they pass; without packages, only test")
 	return cmd
 }
 

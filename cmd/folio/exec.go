@@ -43,7 +43,7 @@ type settingFlags struct {
 }
 
 func (f *settingFlags) add(fs *pflag.FlagSet, otherwise string) {
-	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
+	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap: the heap asks for them; system: nothing is changed")
 	f.runtime.add(fs, true, otherwise)
 }
 

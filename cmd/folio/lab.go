@@ -51,8 +51,8 @@ transparent huge pages, khugepaged, a memory cgroup. With --allow-system they ru
 as root: each setting is printed before, and put back after each run of the arm,
 even if folio is interrupted or killed. Until then, other programs are affected.
 
-Exit codes: 0 measured; 1 an experiment failed; 2 wrong usage; 130 interrupted, after saying what
-was measured until then.`
+Exit codes: 0 measured; 1 an experiment failed; 2 wrong usage; 130 interrupted,
+after printing what was measured so far.`
 
 func newLab(a *app) *cobra.Command {
 	f := &labFlags{}

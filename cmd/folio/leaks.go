@@ -23,7 +23,7 @@ type leaksFlags struct {
 	resultFlags
 }
 
-const leaksLong = `Watch a process, and say what of it keeps growing: lines of the program whose objects stay,
+const leaksLong = `Watch a process, and report what keeps growing in it: lines of the program whose objects stay,
 goroutines by their go statement, memory outside of the Go heap. Each has a slope, its 95% interval and
 a confidence level. If nothing grows, or it is too early to tell, leaks says so. The growth of RSS is always shown.
 
@@ -41,8 +41,8 @@ falls. Reported, even if it would stop later: what still grows when the watch en
 
 folio does not stop or change the process. It needs permission to ptrace it.
 
-Exit codes: 0 watched, whatever grows; 1 failed; 2 wrong usage; 130 interrupted, after saying what
-was read until then.`
+Exit codes: 0 watched, whatever grows; 1 failed; 2 wrong usage; 130 interrupted, after
+printing what was read so far.`
 
 // Without --duration a process is watched for shortLeaks, and on until its heap can be
 // judged, for longLeaks at most.

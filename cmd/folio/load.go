@@ -37,7 +37,7 @@ Several URLs are requested in turn. Redirects are not followed.
 
 Exit codes: 0 measured; 1 no connection, most requests failed, or the file of
 --body cannot be read; 2 wrong usage; 3 with --strict, the generator was late; 130
-interrupted, after saying what was measured until then.`
+interrupted, after printing what was measured so far.`
 
 func newLoad(a *app) *cobra.Command {
 	f := &loadFlags{}

@@ -78,7 +78,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	if f.compares {
 		use, by = "compare by", " (default wall; --rate: p99)"
 	}
-	fs.StringVar(&f.metric, "metric", "", use+" `name`: wall, cpu, ns/op, p50, p99, p999, cpu/request,\nor NAME=REGEXP, number in a (group)"+by)
+	fs.StringVar(&f.metric, "metric", "", use+" `name`: wall, cpu, ns/op, p50, p99, p999, cpu/request,\nor NAME=REGEXP, its (group) a number"+by)
 	fs.BoolVar(&f.higher, "higher-is-better", false, "larger values of the metric are better")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.BoolVar(&f.noGC, "no-gc", false, "do not read GC figures, nor follow what the program starts")
@@ -299,7 +299,7 @@ func (s *measurement) parse(f *programFlags) (err error) {
 			return err
 		}
 	case f.higher:
-		return errors.New("--higher-is-better goes with --metric 'NAME=PATTERN'")
+		return errors.New("--higher-is-better goes with --metric 'NAME=REGEXP'")
 	}
 	var ready *trial.Ready
 	if f.ready != "" {

@@ -49,11 +49,11 @@ func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duratio
 	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "requests not answered within this `duration` of their intended start fail")
 	fs.IntVar(&f.connections, prefix+"connections", 0, "`n` connections per host (default as many as needed)")
 	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "at most `n` requests in flight; further ones count as failed")
-	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "when requests start, a `kind`: constant or poisson")
+	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "arrival times, a `kind`: constant or poisson")
 	fs.Uint64Var(&f.seed, prefix+"seed", 1, "seed `n` of poisson arrivals")
 	fs.StringVar(&f.method, prefix+"method", "", "request `method` (default GET, with --"+prefix+"body POST)")
 	fs.StringArrayVar(&f.headers, prefix+"header", nil, "request `header`, as 'Name: value' (repeatable)")
-	fs.StringVar(&f.body, prefix+"body", "", "body of each request: a `file`")
+	fs.StringVar(&f.body, prefix+"body", "", "`file` with the body of each request")
 	fs.StringVar(&f.http, prefix+"http", "", "HTTP `version`: 1 or 2 (default 2 where TLS offers it, else 1)")
 	fs.StringVar(&f.grpc, prefix+"grpc", "", "call a unary gRPC `method`, package.Service/Method; --"+prefix+"body is the protobuf message\n(default an empty one)")
 	of := ""

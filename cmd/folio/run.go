@@ -33,10 +33,10 @@ site, and what to do next. The program keeps its input, output, terminal and, wi
 its exit code; the answer goes to standard error.
 
 CPU time is sampled (no root where perf_event_paranoid is 2 or less), which slows programs
-by a few percent (--sample-rate 0: off), and GC cycles are read in their memory.
+by a few percent (--sample-rate 0: off), and GC cycles are read from their memory.
 
-A server (--ready) is started, put under load (--rate, or --load) and stopped: figures are of
-the time under load, and say what delays the slow requests. --build runs a program that
+A server (--ready) is started, put under load (--rate, or --load) and stopped: the figures
+cover the time under load, and show what delays slow requests. --build runs a program that
 folio builds, its heap on huge pages (--thp system turns that off).
 See https://github.com/foliomem/folio/blob/main/docs/run.md`
 

@@ -31,7 +31,7 @@ const setLong = `Change GOGC and GOMEMLIMIT of running Go programs, without a re
 stopping them. Without a setting, show the settings in effect and where they come from.
 
 The change takes effect at once, as with debug.SetGCPercent and debug.SetMemoryLimit in the
-program: the next GC cycle starts by the new heap goal. Supported: Go 1.21 to 1.27, amd64
+program: the next GC cycle starts at the new heap goal. Supported: Go 1.21 to 1.27, amd64
 and arm64, stripped or not. A process whose memory does not look as expected is refused.
 
 With --for, the settings are restored when the time is up, on ctrl-C, and if folio is

@@ -41,10 +41,10 @@ type tuneFlags struct {
 	variants   variantFlags
 }
 
-const tuneLong = `Find the settings of Go's runtime with which a program takes the least wall time, or the best
-of another --metric: GOGC, GOMEMLIMIT, huge pages for the heap (thp=heap, see folio exec), and
-GOMAXPROCS if asked. The program must do the same work every time. It runs until the answer is
-conclusive, often several hundred times, its output hidden, its standard input empty (--input).
+const tuneLong = `Find the settings of Go's runtime that make a program fastest (wall time, or another --metric):
+GOGC, GOMEMLIMIT, huge pages for the heap (thp=heap, see folio exec), and GOMAXPROCS if asked.
+The program must do the same work every time. It runs until the answer is conclusive, often
+several hundred times, its output hidden, its standard input empty (--input).
 
 A race of a few rounds drops the settings that look worst. In the final the default, the best and its
 rivals run again, at least ten times each, until the answer is conclusive or --budget is
@@ -62,7 +62,7 @@ func newTune(a *app) *cobra.Command {
 		Short: "Find the settings that get the time back",
 		Long:  tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
-  folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
+  folio tune --max-rss 1GiB --metric 'op/s=([0-9.,]+) op/s' --higher-is-better -- ./prog
   folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio tune --build ./cmd/server --go go1.26.8,go1.27.4 --pgo auto -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
@@ -81,7 +81,7 @@ func newTune(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.StringVar(&f.mem, "max-rss", "", "drop settings whose peak RSS exceeds `size`")
-	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`")
+	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: largest p99 latency allowed, a `duration` such as 20ms")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: at most `n` failed requests, or percent, such as 0.1%")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration`, without builds (default "+budgets(tuneBudget, loadedTuneBudget)+")")
 	usage.Positive(fs, "budget")
@@ -90,7 +90,7 @@ func newTune(a *app) *cobra.Command {
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting in the final; ignores --budget")
 	kubernetesFlag(fs, &f.kubernetes)
-	fs.IntVar(&f.pid, "attach", 0, "search the settings of process `pid` as it runs, and restore them")
+	fs.IntVar(&f.pid, "attach", 0, "try settings on the running process `pid`, and restore its own")
 	fs.DurationVar(&f.block, "block", 10*time.Second, "with --attach: the `duration` for which a setting counts at a time")
 	usage.Positive(fs, "block")
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")

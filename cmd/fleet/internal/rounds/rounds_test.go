@@ -103,7 +103,7 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		if s.GOGC == "400" {
-			x.Failure = "ended: it took longer than 1m"
+			x.Failure = "took longer than 1m"
 		}
 		return x, nil
 	}
@@ -249,7 +249,7 @@ func TestPlan(t *testing.T) {
 		"want the default": func(p *Plan) { p.Settings[0].GOGC = "50" },
 		"--rounds 0: want": func(p *Plan) { p.Rounds = 0 },
 		"under load":       func(p *Plan) { p.Metric = "p99" },
-		"x': want wall, cpu, ns/op or NAME=PATTERN": func(p *Plan) { p.Metric = "x" },
+		"x': want wall, cpu, ns/op or NAME=REGEXP": func(p *Plan) { p.Metric = "x" },
 		"--run-timeout 0s":                          func(p *Plan) { p.Timeout = 0 },
 		"--budget 0s":                               func(p *Plan) { p.Budget = 0 },
 	} {
