@@ -10,13 +10,14 @@
 //     dense parts of heaps of 256 MiB or more.
 //   - The memory limit of the runtime (GOMEMLIMIT) is set at once, whatever the GC costs: 2.5%
 //     below that of the container, less memory outside the runtime; without one, to a quarter of
-//     the machine's free memory. It rises when the live heap nears it.
+//     the machine's available memory, this process's own included. It rises when the live heap
+//     nears it.
 //   - GOGC (package [gctune]): unchanged if the GC takes less than 2% of the program's CPU
 //     time, or less than 0.5% if memory is limited and the program uses less than 60% of its
 //     CPUs, as servers do. Else the heap grows until the GC takes half of that: with a limit,
 //     up to the limit, even if little of the heap is live; without one, up to a quarter of
-//     the machine's free memory, while the CPU time saved is worth more than the memory
-//     (percpu below).
+//     the machine's available memory, this process's own included, while the CPU time saved is
+//     worth more than the memory (percpu below).
 //   - A GOGC or GOMEMLIMIT that is set, by the environment or the program, is left alone.
 //
 // RSS rises, up to the limit: to twice as much and more. FOLIO=log=on logs each change; [Heap] and

@@ -30,7 +30,7 @@ type budgeter struct {
 
 const (
 	budgetEvery  = time.Second
-	machineShare = 4 // where nothing limits the process it gets this part of what is free
+	machineShare = 4 // where nothing limits the process it gets this part of what is available
 	maxReserve   = 1 << 30
 	minSlack     = 4 << 20
 )
@@ -67,7 +67,7 @@ func (b *budgeter) refresh(now time.Time, anon uint64) {
 		// Swap would make the machine's memory seem larger than it is: it is not
 		// counted.
 		machine = anon + *m.MemAvailable
-		b.budget, b.hard, source = machine/machineShare, machine-machine/20, "a quarter of the machine's free memory"
+		b.budget, b.hard, source = machine/machineShare, machine-machine/20, "a quarter of the machine's available memory"
 	} else if b.total > 0 {
 		b.budget, source = b.total/machineShare, "a quarter of the machine's memory"
 	}

@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 		{"v2, unsplit", unsplit, Options{}, 500 - 80 - 25, 12, 500 - 80 - 13, "memory limit of the cgroup"},
 		{"v2, high", high, Options{}, 150 - 8, 3, 150 - 4, "memory limit of the cgroup"},
 		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, 0,
-			(4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
+			(4096 + 100) * 95 / 100, "quarter of the machine's available memory"},
 	} {
 		b := newBudgeter(machine(t, c.files), &c.opts)
 		var s gccontrol.Sample

@@ -35,7 +35,7 @@
 //
 // A setting of the user wins: once GOGC or GOMEMLIMIT is set, in the environment or
 // with package runtime/debug, at any time, the tuner leaves that setting alone and
-// logs it.
+// logs it. A memory limit that is set back to the tuner's value is tuned again.
 //
 // # How it decides
 //

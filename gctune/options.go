@@ -13,14 +13,15 @@ type Options struct {
 	// Budget is the most memory that the whole process may use. Default: the
 	// lowest memory limit of its cgroups (version 1 or 2, memory.high included),
 	// less what other processes in them use, less Reserve. Without a limit: a
-	// quarter of the machine's free memory and this process's together. Limits
-	// are read again every second.
+	// quarter of the machine's available memory, this process's own included. Limits
+	// are read again when the tuner wakes, at most once a second; a program whose
+	// GOGC is not raised is mostly woken by its GC cycles only.
 	Budget uint64
 
 	// Reserve is the part of a cgroup's limit that GOGC keeps free for sudden
-	// growth. Memory outside the Go heap is measured and needs no reserve. A live
-	// heap that jumps, or that does not fit otherwise, may use all of the reserve
-	// but 2.5% of the cgroup's limit: the runtime's memory limit is set that high.
+	// growth. Memory outside the Go heap is measured and needs no reserve. The
+	// runtime's memory limit is 2.5% below the cgroup's: a live heap that jumps, or
+	// does not fit otherwise, may use the reserve up to there.
 	// Default: 5% of the limit, at most 1 GiB.
 	Reserve uint64
 

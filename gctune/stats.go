@@ -52,7 +52,7 @@ type Stats struct {
 	BudgetSource string // where it comes from
 	// Hard is how much the process can use before the kernel kills it, or slows it down at
 	// memory.high: the cgroup's limit less what others in it use, or 95% of the machine's
-	// free memory and this process's together. 0 if unknown.
+	// available memory, this process's own included. 0 if unknown.
 	Hard uint64
 	// Pressure is the share of time in which some thread waited for memory (PSI, of the cgroup
 	// or the machine), read once a second. 0 if unknown. From 0.1 on, the tuner lowers a

@@ -16,9 +16,9 @@ type ReserveMode int
 const (
 	// ReserveFixed is a reserve of Options.Reserve bytes.
 	ReserveFixed ReserveMode = iota
-	// ReserveLimit is a reserve as large as GOMEMLIMIT, or 90% of the container's limit, or of
-	// the machine's memory, if that is lower. With neither GOMEMLIMIT nor a container's limit it
-	// is an error (see [Start]).
+	// ReserveLimit is a reserve as large as GOMEMLIMIT. If the container's limit is lower, it
+	// is 90% of that; if either exceeds the machine's memory, 90% of the machine's. With neither
+	// GOMEMLIMIT nor a container's limit it is an error (see [Start]).
 	ReserveLimit
 	// ReserveAdaptive is a reserve that grows with the heap, from 64 MiB on, up to the memory
 	// limit (GOMEMLIMIT, or of a cgroup). It is given up when the heap stays small, is

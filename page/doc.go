@@ -43,7 +43,8 @@
 // # Systems
 //
 // Linux 5.10 or newer, and Go 1.26. Everything but [Size], [RangeOf] and the arithmetic of
-// [Range] needs Linux; other systems return an error that wraps [ErrNotSupported]. The
-// documentation of a feature says which Linux it needs beyond that. Page sizes depend on
-// the system: on arm64, base pages have 4, 16 or 64 KiB and huge pages 2, 32 or 512 MiB.
+// [Range] needs Linux; on other systems [HugeSize] and [Mapped] return 0, and all other
+// functions an error that wraps [ErrNotSupported]. The documentation of a feature says which
+// Linux it needs beyond that. Page sizes depend on the system: on arm64, base pages have 4,
+// 16 or 64 KiB and huge pages 2, 32 or 512 MiB.
 package page

@@ -114,7 +114,8 @@ type Collapsed struct {
 // Collapse puts the whole windows within r on huge pages (MADV_COLLAPSE, Linux 6.1), at
 // once, whatever the system's THP policy. It changes no policy: what is released later
 // is not filled again by khugepaged. It takes about a millisecond for each window of
-// 2 MiB; goroutines that use the window meanwhile wait.
+// 2 MiB, and up to 10 ms in virtual machines whose host allocates memory at first touch;
+// goroutines that use the window meanwhile wait.
 //
 // A huge page also fills what was not resident in its window. Collapse therefore leaves
 // windows alone that are less than half resident, see [CollapseOptions.MinDensity].
