@@ -250,8 +250,8 @@ func TestPlan(t *testing.T) {
 		"--rounds 0: want": func(p *Plan) { p.Rounds = 0 },
 		"under load":       func(p *Plan) { p.Metric = "p99" },
 		"x': want wall, cpu, ns/op or NAME=REGEXP": func(p *Plan) { p.Metric = "x" },
-		"--run-timeout 0s":                          func(p *Plan) { p.Timeout = 0 },
-		"--budget 0s":                               func(p *Plan) { p.Budget = 0 },
+		"--run-timeout 0s":                         func(p *Plan) { p.Timeout = 0 },
+		"--budget 0s":                              func(p *Plan) { p.Budget = 0 },
 	} {
 		p := planOf(t, 1, "GOGC=200")
 		if change(p); p.Check() == nil || !strings.Contains(p.Check().Error(), name) {
