@@ -44,7 +44,7 @@ type tuneFlags struct {
 const tuneLong = `Find the settings of Go's runtime that make a program fastest (wall time, or another --metric):
 GOGC, GOMEMLIMIT, huge pages for the heap (thp=heap, see folio exec), and GOMAXPROCS if asked.
 The program must do the same work every time. It runs until the answer is conclusive, often
-several hundred times, its output hidden, its standard input empty (--input).
+several hundred times, with its output hidden and the same standard input (--input).
 
 A race of a few rounds drops the settings that look worst. In the final the default, the best and its
 rivals run again, at least ten times each, until the answer is conclusive or --budget is

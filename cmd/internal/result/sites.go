@@ -287,6 +287,9 @@ func (f *Sites) SetGoroutines(g *callsite.Goroutines) {
 // mostWaiting is how many functions of finalizers that wait are kept.
 const mostWaiting = 20
 
+// EnoughProfiles is from how many heap profiles on, one of each GC cycle, a line is judged.
+const EnoughProfiles = leak.Least
+
 // SetLeaks makes it that of a process that was watched.
 func (f *Sites) SetLeaks(r *leak.Report) {
 	f.Leaks = &Leaks{

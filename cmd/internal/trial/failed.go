@@ -8,7 +8,7 @@ import (
 
 // ErrLate ends a measurement in which the load generator was late each time. A note says by how
 // much, and what to do.
-var ErrLate = errors.New("no run counts: " + lateFailure)
+var ErrLate = errors.New("no run is valid: " + lateFailure)
 
 // AllFailed reports whether the program failed in every run, neither ended by a signal to folio
 // nor put under load too late.

@@ -182,7 +182,7 @@ func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
 const FailedNote = "the figures are of a failed run"
 
 // NoneCounts begins what is said where the load generator was late in all runs.
-const NoneCounts = "LATE: no run counts: "
+const NoneCounts = "LATE: no run is valid: "
 
 // AddNotes notes what a reader of the figures must know. read says that GC cycles were to be
 // seen.

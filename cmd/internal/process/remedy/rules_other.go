@@ -151,7 +151,7 @@ func files(f *Facts) []Remedy {
 		Of:    []Share{{waterfall.Text, text}, {waterfall.Files, mapped}},
 		What:  fmt.Sprintf("Code %s, other mapped files %s.", unit.Size(text), unit.Size(mapped)),
 		Means: "The kernel drops clean ones, and writes back the others, when memory is short. A cgroup reclaims them before it kills.",
-		Do:    "The kernel drops them when memory is short. Unmap files that the program no longer needs.", See: docProc,
+		Do:    "The kernel drops pages of files when memory is short. Unmap files that the program no longer needs.", See: docProc,
 	}}
 }
 

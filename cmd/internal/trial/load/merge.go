@@ -42,7 +42,7 @@ const (
 var ErrDifferent = errors.New("the runs are of different loads")
 
 // ErrNoRuns says that no run counts.
-var ErrNoRuns = errors.New("no run counts: the generator was late in all of them, or they were interrupted")
+var ErrNoRuns = errors.New("no run is valid: the generator was late in all of them, or they were interrupted")
 
 // Merge puts runs of one load together. Percentiles are those of the merged histograms,
 // not means of percentiles. Their intervals come from resampling whole runs, with a fixed

@@ -67,5 +67,5 @@ func (r *Result) Nothing() error {
 	case why != "":
 		return fmt.Errorf("the command worked once and then failed in every run: %s", why)
 	}
-	return errors.New("no run counts: " + r.Ended)
+	return errors.New("no run is valid: " + r.Ended)
 }

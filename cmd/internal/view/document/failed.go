@@ -47,6 +47,17 @@ func allLate(f *result.File) bool {
 	})
 }
 
+// atLowerRate is what to do where the load generator was late in each run.
+func atLowerRate(f *result.File) []Step {
+	p := f.Program
+	if !allLate(f) || len(p.Command) == 0 || p.Build != nil {
+		return nil
+	}
+	command := result.ShellLine(append([]string{"folio", f.Kind}, p.Conditions()...)) + " -- " + result.ShellLine(p.Command)
+	rate := func(n float64) string { return "--rate " + strconv.FormatFloat(n, 'f', -1, 64) + " " }
+	return []Step{{"Measure again at a lower rate:", strings.Replace(command, rate(p.Requests.Rate), rate(max(1, math.Floor(0.7*p.Requests.Rate))), 1)}}
+}
+
 // again is what to do after a failure of run and tune.
 func again(f *result.File) []Step {
 	p := f.Program
@@ -72,9 +83,7 @@ func again(f *result.File) []Step {
 	case strings.HasPrefix(f.Error, "interrupted"):
 		return []Step{{"Measure again:", command}}
 	case allLate(f):
-		rate := "--rate " + strconv.FormatFloat(p.Requests.Rate, 'f', -1, 64)
-		lower := "--rate " + strconv.FormatFloat(max(1, math.Floor(0.7*p.Requests.Rate)), 'f', -1, 64)
-		return []Step{{"Measure again at a lower rate:", strings.Replace(command, rate+" ", lower+" ", 1)}}
+		return nil // the answer of the run has it
 	}
 	out := []Step{{"See how it ends by itself:", whole}}
 	if p.Build != nil || p.Ready != "" { // a server does not end

@@ -52,11 +52,11 @@ func loadSays(f *result.File) string {
 	case l.Intended == 0:
 		says = "no request was measured"
 	case l.Runs == 0 && l.LateRuns > 0:
-		says = "LATE: do not count these latencies"
+		says = "LATE: do not use these latencies"
 	case l.Runs == 0 && slices.ContainsFunc(f.Arms[0].Samples, func(s *result.Sample) bool { return s.Load != nil && !s.Load.Complete }):
 		says = "not complete: of the requests until then"
 	case l.Runs == 0:
-		says = "of a run that failed: do not count these latencies"
+		says = "of a run that failed: do not use these latencies"
 	case l.LateRuns > 0:
 		says = formatf("%d LATE, left out", l.LateRuns)
 	}

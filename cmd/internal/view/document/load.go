@@ -28,7 +28,7 @@ func loadSection(f *result.Load) *Section {
 		if a.Figure != "" {
 			a.Figure += " LATE"
 		}
-		a.Sure = "LATE: do not count these latencies. The 99th percentile of late starts is above " + unit.Seconds(f.Lateness.Bound) + ", the bound for this run"
+		a.Sure = "LATE: do not use these latencies. The 99th percentile of late starts is above " + unit.Seconds(f.Lateness.Bound) + ", the bound for this run"
 		if longer := f.Lateness.Added; longer != nil {
 			a.Sure += ", and makes p99 longer by " + unit.Seconds(*longer)
 		}

@@ -41,7 +41,7 @@ func runSection(f *result.File) *Section {
 		if last.Interrupted {
 			s.interrupted(last)
 		} else {
-			s.failed(allFailed(arm.Samples))
+			s.failed(allFailed(arm.Samples), atLowerRate(f)...)
 		}
 		if last.Charged != "" {
 			s.Answers[0].Sure = upper(last.Charged) + "."

@@ -176,7 +176,7 @@ func (t *tuned) answers() []Answer {
 		if len(s.Permanent) > 0 && strings.HasSuffix(s.Permanent[0], " these:") && !strings.HasSuffix(s.Permanent[0], "all of these:") {
 			// They differ little from one setting to another.
 			if head := strings.TrimSuffix(s.Permanent[0], "these:"); ways != "" {
-				s.Permanent = []string{head + "the above"}
+				s.Permanent = []string{head + "the above, with " + s.Set}
 			} else {
 				ways = head
 			}

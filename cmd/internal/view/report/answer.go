@@ -232,7 +232,7 @@ func conclusive(f *result.File) string {
 	if f.Recommendations[0].Arm == f.Arms[0].Name {
 		return text + "."
 	}
-	others := "no other setting"
+	others := "no other setting of the final"
 	if slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return OverLimit(&a) != "" }) {
 		others += " within the limits"
 	}

@@ -93,7 +93,7 @@ func TestLeaksNotJudged(t *testing.T) {
 			`"growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
 		},
 		{leak.Report{}, ": nothing of it could be read\n\nNot judged.\n", `"heap_judged":false,"heap_not_judged":null`},
-		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo line, go statement or part of memory keeps growing.\n", `"over_time":null`},
+		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo go statement or part of memory keeps growing.\n  Too early to judge single lines: 9 heap profiles seen, 12 needed.\n", `"over_time":null`},
 	} {
 		if c.report.Readings = 60; c.report.HeapJudged || c.report.HeapUnjudged != "" {
 			c.report.Parts = new(6)
