@@ -159,8 +159,9 @@ func (a *Advisor) Stats() Stats {
 
 // Stop ends the advisor. Huge pages stay huge until they are released. Under THP policy
 // madvise a reserve is then advised against huge pages: page faults and khugepaged make no
-// more of them, as without the advisor, but others cannot collapse it either. Under always
-// it stays advised. If this fails, [Stats].Err says so. Stop may be called more than once.
+// more of them, as without the advisor, but others cannot collapse it either. Under always,
+// memory that was advised against huge pages is advised to use them again. If this fails,
+// [Stats].Err says so. Stop may be called more than once.
 func (a *Advisor) Stop() {
 	if a == nil {
 		return
