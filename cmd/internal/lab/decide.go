@@ -90,6 +90,17 @@ func (o *Outcome) times(base, a *ArmResult, key string) string {
 	return unit.Ratio(r)
 }
 
+// largest is the largest size at which two arms differ in a figure, and how many times as good a
+// is as base there; 0 for none.
+func (o *Outcome) largest(base, a *ArmResult, key string) (size uint64, ratio float64) {
+	for _, n := range slices.Backward(o.Sizes()) {
+		if b, v := o.at(base, n, key), o.at(a, n, key); b > 0 && v > 0 && stat.Compare(base.Values(n, key), a.Values(n, key)).Different {
+			return n, b / v
+		}
+	}
+	return 0, 0
+}
+
 // decided says whether two arms differ in a figure at the largest size. r is how many
 // times as good a is as base, for what is said if they do not.
 func (o *Outcome) decided(base, a *ArmResult, key string, r float64) bool {

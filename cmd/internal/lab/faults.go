@@ -165,6 +165,8 @@ func faultsMeaning(o *Outcome) []string {
 	} {
 		if r := o.times(base, o.Arm(x.name), "page_seconds"); r != "" {
 			out = append(out, fmt.Sprintf(x.text, r))
+		} else if n, r := o.largest(base, o.Arm(x.name), "page_seconds"); n > 0 && x.name == "thp" {
+			out = append(out, fmt.Sprintf("Transparent huge pages make %s of fresh memory %s as fast.", unit.Exact(n), unit.Ratio(r)))
 		}
 	}
 	return out
