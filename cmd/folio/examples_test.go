@@ -37,7 +37,6 @@ var notRun = []struct {
 	pattern, reason string
 	seen            bool
 }{
-	{pattern: `^docker run`, reason: "needs Docker"},
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio (agent|fleet)\b`, reason: "a program of the module fleet, which has tests of its own"},
 	{pattern: `folio inspect --(heap|diff|goroutines)`, reason: "needs a process with a heap profile; tests of cmd/internal/program/callsite read such"},
