@@ -47,21 +47,33 @@ func allLate(f *result.File) bool {
 	})
 }
 
-// atLowerRate is what to do where the load generator was late in each run.
+// atLowerRate is what to do where the load generator was late in each run; nil where it was not.
 func atLowerRate(f *result.File) []Step {
-	p := f.Program
-	if !allLate(f) || len(p.Command) == 0 || p.Build != nil {
+	if !allLate(f) || len(f.Program.Command) == 0 {
 		return nil
 	}
-	command := result.ShellLine(append([]string{"folio", f.Kind}, p.Conditions()...)) + " -- " + result.ShellLine(p.Command)
-	rate := func(n float64) string { return "--rate " + strconv.FormatFloat(n, 'f', -1, 64) + " " }
-	return []Step{{"Measure again at a lower rate:", strings.Replace(command, rate(p.Requests.Rate), rate(max(1, math.Floor(0.7*p.Requests.Rate))), 1)}}
+	p, load := f.Program, *f.Program.Requests
+	load.Rate, p.Requests = max(1, math.Floor(0.7*load.Rate)), &load
+	_, command := commandOf(f.Kind, p)
+	return []Step{{"Measure again at a lower rate:", command}}
+}
+
+// commandOf is the command that measures a program, and how it begins.
+func commandOf(kind string, p result.Program) (folio, whole string) {
+	folio = result.ShellLine(append([]string{"folio", kind}, p.Conditions()...))
+	switch b := p.Build; {
+	case b == nil:
+		return folio, folio + " -- " + result.ShellLine(p.Command)
+	case len(p.Command) > 1:
+		return folio, folio + " --build " + result.Quote(b.Package) + " -- " + result.ShellLine(p.Command[1:])
+	default:
+		return folio, folio + " --build " + result.Quote(b.Package)
+	}
 }
 
 // again is what to do after a failure of run and tune.
 func again(f *result.File) []Step {
 	p := f.Program
-	whole := result.ShellLine(p.Command)
 	switch {
 	case f.Error == "":
 		return nil
@@ -70,27 +82,21 @@ func again(f *result.File) []Step {
 	case len(p.Command) == 0 || p.Attached != 0: // what a search says of a process has what to do
 		return nil
 	}
-	folio := result.ShellLine(append([]string{"folio", f.Kind}, p.Conditions()...))
-	command := folio + " -- " + whole
-	if b := p.Build; b != nil {
-		whole = ""
-		if len(p.Command) > 1 {
-			whole = " -- " + result.ShellLine(p.Command[1:])
-		}
-		command = folio + " --build " + result.Quote(b.Package) + whole
-	}
-	switch {
-	case strings.HasPrefix(f.Error, "interrupted"):
+	folio, command := commandOf(f.Kind, p)
+	if strings.HasPrefix(f.Error, "interrupted") {
 		return []Step{{"Measure again:", command}}
-	case allLate(f):
-		return nil // the answer of the run has it
 	}
-	out := []Step{{"See how it ends by itself:", whole}}
-	if p.Build != nil || p.Ready != "" { // a server does not end
-		out = nil
+	if late := atLowerRate(f); late != nil {
+		return late
 	}
-	if strings.Contains(f.Error, "exit code") && !p.IgnoreExit && p.Build == nil {
-		out = append(out, Step{"If it ends so when all is well, count such runs:", folio + " --ignore-exit -- " + whole})
+	var out []Step
+	if whole := result.ShellLine(p.Command); p.Build == nil {
+		if p.Ready == "" { // a server does not end
+			out = append(out, Step{"See how it ends by itself:", whole})
+		}
+		if strings.Contains(f.Error, "exit code") && !p.IgnoreExit {
+			out = append(out, Step{"If it ends so when all is well, count such runs:", folio + " --ignore-exit -- " + whole})
+		}
 	}
 	return append(out, Step{"Then measure again:", command})
 }
