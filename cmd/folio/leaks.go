@@ -23,9 +23,10 @@ type leaksFlags struct {
 	resultFlags
 }
 
-const leaksLong = `Watch a process, and report what keeps growing in it: lines of the program whose objects stay,
-goroutines by their go statement, memory outside of the Go heap. Each has a slope, its 95% interval and
-a confidence level. If nothing grows, or it is too early to tell, leaks says so. The growth of RSS is always shown.
+const leaksLong = `Watch a process, and report what keeps growing in it: lines of the program whose
+objects stay, goroutines by their go statement, memory outside of the Go heap. Each has a
+slope, its 95% interval and a confidence level. If nothing grows, or it is too early to
+tell, leaks says so. RSS at first and at last is always shown.
 
 The lines come from the runtime's heap profile, read from outside after each
 GC cycle. A line is judged from 12 GC cycles on, the live heap as a whole from 5

@@ -227,12 +227,14 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		a.Text = "Unknown: whether the Go heap keeps growing (" + *unjudged + "). Nothing else that was watched does."
 		unjudged = nil // it is said
 	default:
-		if few := kinds[0] == "line" && *l.Cycles < result.EnoughProfiles; few && len(kinds) > 1 {
+		if kinds[0] == "line" && *l.Cycles < result.EnoughProfiles {
 			kinds = kinds[1:]
 			a.Detail = formatf("Too early to judge single lines: %s seen, %d needed.", unit.Plural(*l.Cycles, "heap profile"), result.EnoughProfiles)
 		}
-		last := len(kinds) - 1
-		a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " keeps growing."
+		a.Text = "Not judged."
+		if last := len(kinds) - 1; last >= 0 {
+			a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " keeps growing."
+		}
 	}
 	if unjudged != nil {
 		a.Detail = strings.TrimSpace(a.Detail + " Go heap not judged: " + *unjudged + ".")
