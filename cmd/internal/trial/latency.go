@@ -178,7 +178,7 @@ func LateNote(samples []*Sample) string {
 	if worst == 0 {
 		return ""
 	}
-	return lateFailure + ": 1 in 100 requests started up to " + unit.Seconds(worst) + " late or later"
+	return lateFailure + ": in the worst run 1 in 100 requests started more than " + unit.Seconds(worst) + " late"
 }
 
 // repeatNote says how many runs of samples were repeated because the generator was late; ""

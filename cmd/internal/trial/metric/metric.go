@@ -79,7 +79,7 @@ func Parse(flag string, higher bool) (*Spec, error) {
 	}
 	name, pattern, ok := strings.Cut(flag, "=")
 	if !ok || name == "" || pattern == "" {
-		return nil, fmt.Errorf("--metric '%s': want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=REGEXP, such as 'op/s=([0-9.]+) op/s'", flag)
+		return nil, fmt.Errorf("--metric '%s': want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=REGEXP, such as 'op/s=([0-9.,]+) op/s'", flag)
 	}
 	if name == Wall || name == CPU || name == Bench {
 		return nil, fmt.Errorf("--metric '%s': the name %s is taken; choose another", flag, name)
