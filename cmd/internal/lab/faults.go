@@ -163,10 +163,13 @@ func faultsMeaning(o *Outcome) []string {
 		{"populate-thp", "Both together: %s."},
 		{"ahead", "Another thread that populates ahead: %s, at the price of its CPU time."},
 	} {
-		if r := o.times(base, o.Arm(x.name), "page_seconds"); r != "" {
+		arm := o.Arm(x.name)
+		if r := o.times(base, arm, "page_seconds"); r != "" {
 			out = append(out, fmt.Sprintf(x.text, r))
-		} else if n, r := o.largest(base, o.Arm(x.name), "page_seconds"); n > 0 && x.name == "thp" {
-			out = append(out, fmt.Sprintf("Transparent huge pages make %s of fresh memory %s as fast.", unit.Exact(n), unit.Ratio(r)))
+		} else if x.name == "thp" {
+			if n, r := o.largest(base, arm, "page_seconds"); n > 0 {
+				out = append(out, fmt.Sprintf("Transparent huge pages make %s of fresh memory %s as fast.", unit.Exact(n), unit.Ratio(r)))
+			}
 		}
 	}
 	return out

@@ -71,7 +71,7 @@ func (p *Plan) Check() error {
 		}
 		seen[s.String()] = true
 	}
-	const want = "want wall, cpu, ns/op or NAME=REGEXP, such as 'op/s=([0-9.]+) op/s'"
+	const want = "want wall, cpu, ns/op or NAME=REGEXP, such as 'op/s=([0-9.,]+) op/s'"
 	switch own := []string{metric.Wall, metric.CPU, metric.Bench}; {
 	case metric.IsOfLoad(p.Metric):
 		return fmt.Errorf("--metric %s is of a server under load: %s", p.Metric, want)
