@@ -223,16 +223,19 @@ func (s *Section) leaks(l *result.Leaks, pid *int, unlinked bool) {
 		a.Text = formatf("Not judged: too few readings in %s.", unit.ElapsedSeconds(l.Seconds))
 	case blind:
 		a.Text = "Not judged."
-	case unjudged != nil:
-		a.Text = "Unknown: whether the Go heap keeps growing (" + *unjudged + "). Nothing else that was watched does."
-		unjudged = nil // it is said
 	default:
+		rest := "watched"
 		if kinds[0] == "line" && *l.Cycles < result.EnoughProfiles {
-			kinds = kinds[1:]
+			kinds, rest = kinds[1:], "judged"
 			a.Detail = formatf("Too early to judge single lines: %s seen, %d needed.", unit.Plural(*l.Cycles, "heap profile"), result.EnoughProfiles)
 		}
-		a.Text = "Not judged."
-		if last := len(kinds) - 1; last >= 0 {
+		switch last := len(kinds) - 1; {
+		case unjudged != nil:
+			a.Text = formatf("Unknown: whether the Go heap keeps growing (%s). Nothing else that was %s does.", *unjudged, rest)
+			unjudged = nil // it is said
+		case last < 0:
+			a.Text = "Not judged."
+		default:
 			a.Text = "No " + strings.TrimPrefix(join(kinds[:last])+" or "+kinds[last], " or ") + " keeps growing."
 		}
 	}

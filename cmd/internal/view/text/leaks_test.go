@@ -93,6 +93,7 @@ func TestLeaksNotJudged(t *testing.T) {
 			`"growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
 		},
 		{leak.Report{}, ": nothing of it could be read\n\nNot judged.\n", `"heap_judged":false,"heap_not_judged":null`},
+		{leak.Report{HeapUnjudged: "4 of 5 GC cycles seen", Sites: new(7), Cycles: new(4)}, "\nUnknown: whether the Go heap keeps growing (4 of 5 GC cycles seen). Nothing else that was judged does.\n  Too early to judge single lines: 4 heap profiles seen, 12 needed.\n", `"heap_judged":false`},
 		{leak.Report{HeapJudged: true, Sites: new(7), Cycles: new(9), Starts: new(2)}, "\nNo go statement or part of memory keeps growing.\n  Too early to judge single lines: 9 heap profiles seen, 12 needed.\n", `"over_time":null`},
 	} {
 		if c.report.Readings = 60; c.report.HeapJudged || c.report.HeapUnjudged != "" {
