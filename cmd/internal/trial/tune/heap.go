@@ -32,10 +32,10 @@ func noGainByHuge(s *trial.Sample) string {
 }
 
 // faultShare is the part of the CPU time that page faults take: of the samples of a trial, or
-// estimated where it has none, which about says.
+// estimated where they do not show them, which about says: without the kernel's side they are not 0.
 func faultShare(s *trial.Sample) (share float64, about string) {
 	const fault = 1.4e-6 // CPU seconds of a first touch, as folio lab faults measures it on a virtual machine
-	if s.Profile.Shares() {
+	if s.Profile.Shares() && s.Profile.Kernel {
 		return s.Profile.Share(profile.PageFaults).Fraction, ""
 	}
 	if s.CPU <= 0 {

@@ -203,15 +203,18 @@ func TestHugePagesWorthTrying(t *testing.T) {
 	}
 	sampled := func(share float64) *trial.Sample {
 		s := sample(1, 7_000, 30)
-		s.Profile = &profile.Result{Samples: 1000, GCFraction: &share, MemoryTaxFraction: &share,
+		s.Profile = &profile.Result{Samples: 1000, Kernel: true, GCFraction: &share, MemoryTaxFraction: &share,
 			Classes: []profile.ClassShare{{Class: profile.PageFaults, Seconds: share, Fraction: share}}}
 		return s
 	}
+	userOnly := sampled(0)
+	userOnly.Profile.Kernel, userOnly.MinorFaults = false, 7_200
 	for _, c := range []struct {
 		name   string
 		sample *trial.Sample
 		want   string
 	}{
+		{"the kernel's side is hidden", userOnly, ""},
 		{"20 ms, 6.5 MiB", sample(0.02, 1700, 6), "a run takes 20.00ms, and folio exec, which starts a program that way, some 10ms"},
 		{"20 ms, 100 MiB", sample(0.02, 25_000, 100), "a run takes 20.00ms, and folio exec, which starts a program that way, some 10ms"},
 		{"a large heap", sample(1, 100, 64), ""},
